@@ -1,0 +1,26 @@
+// Command webservice-controller keeps a cluster's WebServices as a directory of
+// files says.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"labhub.io/webservice-controller/internal/cli"
+)
+
+// version is stamped by the build.
+var version = "dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	// A second signal ends the process at once.
+	context.AfterFunc(ctx, stop)
+	code := cli.Run(ctx, cli.Process{
+		Args: os.Args[1:], Environ: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr, Version: version,
+	})
+	stop()
+	os.Exit(code)
+}

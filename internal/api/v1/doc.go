@@ -1,0 +1,9 @@
+// Package v1 holds the WebService resource, version v1 of group apps.labhub.io,
+// and the names that its users and other programs rely on: labels, annotations,
+// the finalizer, condition types and reasons.
+//
+// It has no behaviour beyond what a Kubernetes API package needs.
+//
+// +kubebuilder:object:generate=true
+// +groupName=apps.labhub.io
+package v1

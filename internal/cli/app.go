@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"labhub.io/webservice-controller/internal/config"
+	"labhub.io/webservice-controller/internal/engine"
+	"labhub.io/webservice-controller/internal/kube"
+	"labhub.io/webservice-controller/internal/plan"
+	"labhub.io/webservice-controller/internal/report"
+	"labhub.io/webservice-controller/internal/source"
+	"labhub.io/webservice-controller/internal/web"
+	"labhub.io/webservice-controller/manifests"
+)
+
+// app is everything that a command which reconciles is made of.
+type app struct {
+	cfg     config.Config
+	log     *slog.Logger
+	out     *report.Out
+	writer  *report.Writer
+	source  *source.Source
+	cluster *kube.Cluster
+	engine  *engine.Engine
+	web     *web.Server // nil where there is none
+
+	// unwritten is the last error of writing the report, so that it is told once.
+	unwritten string
+}
+
+// newApp reads the settings, takes the out directory and puts the parts
+// together. Nothing is started. trigger is what reports say of this command's cycles.
+func newApp(cmd *cobra.Command, p *Process, trigger report.Trigger) (*app, error) {
+	cfg, err := config.Load(cmd.Flags(), p.Environ)
+	if err != nil {
+		return nil, usage(err)
+	}
+	if err := checkPaths(&cfg); err != nil {
+		return nil, err
+	}
+	rc, err := restConfig(&cfg, p.Version)
+	if err != nil {
+		return nil, err
+	}
+	a := &app{cfg: cfg, log: newLogger(p.Stderr, cfg.Log)}
+	bridge(a.log)
+	a.cluster, err = kube.New(rc, kube.Options{
+		Namespaces: cfg.Namespaces.Only, InstallCRD: cfg.CRD.Install, CRD: manifests.CRD(),
+	})
+	if err != nil {
+		return nil, usage(err)
+	}
+	if a.out, err = report.OpenOut(cfg.Out); err != nil {
+		return nil, failed(err)
+	}
+	a.writer = &report.Writer{Dir: cfg.Out}
+	a.source = source.New(sourceConfig(&cfg))
+	a.engine = engine.New(a.cluster, a.engineOptions(p.Version, trigger))
+	a.log.Info("starting", "version", p.Version, "source", cfg.Source.Path, "name", cfg.Source.Name,
+		"out", cfg.Out, "cluster", rc.Host, "settings", cfg.NonDefault())
+	return a, nil
+}
+
+func sourceConfig(cfg *config.Config) source.Config {
+	return source.Config{
+		Path: cfg.Source.Path, Quiet: cfg.Source.Quiet, MaxWait: cfg.Source.MaxWait, ScanInterval: cfg.Source.ScanInterval,
+		Options: source.Options{DefaultNamespace: cfg.Source.Namespace, Namespaces: cfg.Namespaces.Only},
+	}
+}
+
+func (a *app) engineOptions(version string, trigger report.Trigger) engine.Options {
+	cfg := &a.cfg
+	return engine.Options{
+		Policy: plan.Policy{
+			SourceName: cfg.Source.Name, Unlabelled: cfg.Reconcile.Unlabelled, CreateNamespaces: cfg.Namespaces.Create,
+		},
+		Workers:      cfg.Reconcile.Workers,
+		Backoff:      engine.Backoff{Initial: cfg.Reconcile.Backoff.Initial, Max: cfg.Reconcile.Backoff.Max},
+		ScanInterval: cfg.Source.ScanInterval,
+		AllowEmpty:   cfg.Source.AllowEmpty,
+		SourcePath:   cfg.Source.Path,
+		SourceStatus: a.source.Status,
+		Version:      version,
+		Trigger:      trigger,
+		Publish:      a.publish,
+		Log:          a.log,
+	}
+}
+
+// publish writes the report. An error doesn't stop reconciling: it is told when
+// it is new, and the next report is another try.
+func (a *app) publish(r *report.Report) {
+	if a.web != nil {
+		a.web.Publish(r)
+	}
+	err := a.writer.Write(r)
+	switch {
+	case err == nil && a.unwritten != "":
+		a.unwritten = ""
+		a.log.Info("the report is written again")
+	case err != nil && err.Error() != a.unwritten:
+		a.unwritten = err.Error()
+		a.log.Error("the report can't be written; the old one stays", "err", err)
+	}
+}
+
+// listen starts to listen for HTTP. The default port may be taken by whatever
+// else runs here; a port that the user chose may not.
+func (a *app) listen(ctx context.Context) error {
+	addr := a.cfg.HTTP.Addr
+	if addr == "" {
+		return nil
+	}
+	server, err := web.Listen(ctx, addr, a.engine.Ready)
+	var taken *net.OpError
+	switch {
+	case err == nil:
+		a.web = server
+		a.log.Info("serving http", "addr", server.Addr())
+		return nil
+	case a.cfg.HTTP.Chosen || !errors.As(err, &taken):
+		return failed(err)
+	}
+	a.log.Warn("going on without http: choose another address with --http-addr, or none with --http-addr=", "err", err)
+	return nil
+}
+
+// started is the parts that run beside the reconciling itself, and how they end.
+type started struct {
+	stopSource, stopWatching, stopPublishing, stopWeb func()
+}
+
+// start starts the parts: what serves first, and what makes work last.
+func (a *app) start(ctx context.Context, gate kube.Gate) *started {
+	s := &started{stopWeb: func() {}}
+	if a.web != nil {
+		var serving sync.WaitGroup
+		serving.Go(func() {
+			if err := a.web.Serve(); err != nil {
+				a.log.Error("http has ended", "err", err)
+			}
+		})
+		s.stopWeb = func() {
+			if err := a.web.Shutdown(); err != nil {
+				a.log.Warn("ending http", "err", err)
+			}
+			serving.Wait()
+		}
+	}
+	s.stopPublishing = background(ctx, a.engine.Publishing)
+	s.stopWatching = background(ctx, func(ctx context.Context) { a.cluster.Run(ctx, a.engine, gate) })
+	s.stopSource = background(ctx, func(ctx context.Context) {
+		if err := a.source.Run(ctx, a.engine.Take); err != nil {
+			a.log.Error("reading the source has ended", "err", err)
+		}
+	})
+	return s
+}
+
+// background runs f until the function that it returns is called, which waits
+// for f to return. The end of ctx alone doesn't stop f: parts stop in order.
+func background(ctx context.Context, f func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	running.Go(func() { f(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// close lets go of the out directory.
+func (a *app) close() {
+	if err := a.out.Close(); err != nil {
+		a.log.Warn("closing the out directory", "err", err)
+	}
+}

@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+)
+
+// quietHandler turns every level down to debug.
+type quietHandler struct{ slog.Handler }
+
+// Enabled is what debug is.
+func (h *quietHandler) Enabled(ctx context.Context, _ slog.Level) bool {
+	return h.Handler.Enabled(ctx, slog.LevelDebug)
+}
+
+// Handle passes the record on as one of debug.
+func (h *quietHandler) Handle(ctx context.Context, r slog.Record) error {
+	r.Level = slog.LevelDebug
+	return h.Handler.Handle(ctx, r)
+}
+
+// WithAttrs keeps the levels down.
+func (h *quietHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &quietHandler{h.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup keeps the levels down.
+func (h *quietHandler) WithGroup(name string) slog.Handler {
+	return &quietHandler{h.Handler.WithGroup(name)}
+}

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"labhub.io/webservice-controller/internal/engine"
+	"labhub.io/webservice-controller/internal/report"
+)
+
+func onceCommand(p *Process) *cobra.Command {
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "once",
+		Short: "Converge, write the report and stop",
+		Example: "  webservice-controller once --source desired\n" +
+			"  webservice-controller once --timeout 30s",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if timeout <= 0 {
+				return usagef("--timeout %s isn't greater than 0: write a duration such as 2m", timeout)
+			}
+			return once(cmd, p, timeout)
+		},
+	}
+	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Minute, "how long to wait for what isn't ready yet")
+	return cmd
+}
+
+// once converges, as far as it can within the timeout.
+func once(cmd *cobra.Command, p *Process, timeout time.Duration) error {
+	ctx := cmd.Context()
+	a, err := newApp(cmd, p, report.TriggerOnce)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	lease := a.cluster.NewLazyLease(a.cfg.Lease.Namespace, a.cfg.Source.Name, a.out.Identity())
+	a.engine.SetHolder("", false)
+	parts := a.start(ctx, lease.Check)
+	stopLeading := background(ctx, a.engine.Lead)
+
+	waiting, cancel := context.WithTimeout(ctx, timeout)
+	outcome := a.engine.Wait(waiting)
+	cancel()
+
+	parts.stopSource()
+	stopLeading()
+	lease.Close()
+	parts.stopWatching()
+	parts.stopPublishing()
+	if err := verdict(&outcome); err != nil {
+		return err
+	}
+	r := a.engine.Report()
+	fmt.Fprintf(p.Stdout, "converged: %s; %d created, %d updated, %d unchanged; %s written\n",
+		plural(r.Summary.Total, "object"), r.Summary.Create, r.Summary.Update, r.Summary.Noop, plural(int(r.Requests.Writes), "request"))
+	return nil
+}
+
+// verdict is the error in which the outcome ends, with its exit code.
+func verdict(o *engine.Outcome) error {
+	why := errors.New("not converged: " + o.WaitingFor)
+	switch {
+	case o.Fatal != nil:
+		return failed(o.Fatal)
+	case o.Failing > 0, isDenied(o.Cluster):
+		return failed(why)
+	case o.Problems > 0 && o.Waiting == 0 && o.Source == nil && o.Cluster == nil:
+		return &exitError{exitInvalid, why}
+	case o.Source != nil, o.Cluster != nil, o.Waiting > 0:
+		return &exitError{exitWaiting, why}
+	case o.Held > 0:
+		return &exitError{exitHeld, why}
+	case !o.Converged:
+		return &exitError{exitWaiting, why}
+	}
+	return nil
+}
+
+// isDenied says whether the cluster won't let us do our work: waiting doesn't
+// change that, a person does.
+func isDenied(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }

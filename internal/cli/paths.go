@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"labhub.io/webservice-controller/internal/config"
+)
+
+// checkPaths refuses settings under which we would read what we write, or that
+// can't name a directory. A directory that isn't there yet is no error: it may come.
+func checkPaths(cfg *config.Config) error {
+	if info, err := os.Stat(cfg.Source.Path); err == nil && !info.IsDir() {
+		return usagef("source.path %s is a file: name the directory that it is in", cfg.Source.Path)
+	}
+	source, err := realPath(cfg.Source.Path)
+	if err != nil {
+		return usagef("source.path %s: %w", cfg.Source.Path, err)
+	}
+	out, err := realPath(cfg.Out)
+	if err != nil {
+		return usagef("out %s: %w", cfg.Out, err)
+	}
+	if out == source || strings.HasPrefix(out, strings.TrimSuffix(source, "/")+"/") {
+		return usagef("out %s lies inside source.path %s: choose a directory outside of it with --out", cfg.Out, cfg.Source.Path)
+	}
+	return nil
+}
+
+// realPath is the absolute path with every link resolved that exists; what
+// doesn't exist yet is kept as it is written.
+func realPath(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	rest := ""
+	for at := path; ; at = filepath.Dir(at) {
+		real, err := filepath.EvalSymlinks(at)
+		if err == nil {
+			return filepath.Join(real, rest), nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return path, nil //nolint:nilerr // unreadable: the path as written is the best that is known
+		}
+		rest = filepath.Join(filepath.Base(at), rest)
+	}
+}

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"labhub.io/webservice-controller/internal/kube"
+)
+
+func runCommand(p *Process) *cobra.Command {
+	return &cobra.Command{
+		Use:   "run",
+		Short: "Watch the source and the cluster, and keep the one as the other says",
+		Example: "  webservice-controller run --source desired\n" +
+			"  webservice-controller run --kubeconfig ~/.kube/config --context lab",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, p) },
+	}
+}
+
+// run is the daemon. It ends when the command's context does.
+func run(cmd *cobra.Command, p *Process) error {
+	ctx := cmd.Context()
+	a, err := newApp(cmd, p, "")
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	if err := a.listen(ctx); err != nil {
+		return err
+	}
+	if a.cfg.Prune.Enabled {
+		a.log.Info("pruning isn't built yet: objects whose file is gone stay, as with prune.enabled: false")
+	}
+	var lease *kube.Lease
+	lease = a.cluster.NewLease(a.cfg.Lease.Namespace, a.cfg.Source.Name, a.out.Identity(), func() { a.leaseChanged(ctx, lease) })
+	parts := a.start(ctx, lease.Check)
+	a.cluster.WaitAble(ctx)
+	err = lease.Hold(ctx, a.engine.Lead)
+	parts.stopSource()
+	parts.stopWatching()
+	parts.stopPublishing()
+	parts.stopWeb()
+	if err != nil {
+		return failed(err)
+	}
+	a.log.Info("stopped")
+	return nil
+}
+
+// leaseChanged passes on who holds the lease. While we are stopping, how things
+// stood before is what the last report shall say.
+func (a *app) leaseChanged(ctx context.Context, l *kube.Lease) {
+	if ctx.Err() != nil {
+		return
+	}
+	holder, leading := l.Holder(), l.Leading()
+	a.engine.SetHolder(holder, !leading)
+	if !leading && holder != "" && holder != a.out.Identity() {
+		a.log.Info("standing by", "holder", holder)
+	}
+}

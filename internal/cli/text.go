@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// oneLine makes text that comes from files or from the cluster safe to print:
+// on one line, and without control characters that a terminal would obey.
+func oneLine(text string) string {
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
+	if strings.IndexFunc(text, unsafeRune) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if unsafeRune(r) {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func unsafeRune(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}

@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+
+	v1 "labhub.io/webservice-controller/internal/api/v1"
+	"labhub.io/webservice-controller/internal/plan"
+	"labhub.io/webservice-controller/internal/report"
+	"labhub.io/webservice-controller/internal/source"
+)
+
+// desired is what the source says of one key.
+type desired struct {
+	// object is nil where no usable document names the key.
+	object *plan.Desired
+	broken bool
+	file   string
+	line   int
+}
+
+func (d desired) same(other desired) bool {
+	if d.broken != other.broken || (d.object == nil) != (other.object == nil) {
+		return false
+	}
+	return d.object == nil || d.object.Digest == other.object.Digest
+}
+
+// Take makes s the picture of the source. Keys that it changes become runnable,
+// and every key where the scan interval has led to it.
+func (e *Engine) Take(s *source.Snapshot) {
+	live := e.liveKeys()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	before := e.snapshot
+	first := s.Complete && !e.known
+	e.snapshot, e.known = s, e.known || s.Complete
+	changed := e.replaceDesired(s)
+	if e.queue == nil {
+		e.tellChange()
+		return
+	}
+	if first || s.Cause == source.CauseInterval {
+		trigger := report.TriggerInterval
+		if first {
+			trigger = report.TriggerStart
+		}
+		e.wakeAll(live, trigger)
+	}
+	for _, key := range changed {
+		e.wake(key, report.TriggerFiles)
+	}
+	if !s.Same(before) && e.tracker.Begin(string(report.TriggerFiles)) {
+		e.begin(report.TriggerFiles)
+	}
+	e.settle()
+	e.tellChange()
+}
+
+// replaceDesired takes over what s says and returns the keys for which that is
+// something new. The engine is locked.
+func (e *Engine) replaceDesired(s *source.Snapshot) []plan.Key {
+	next := make(map[plan.Key]desired, len(s.Objects)+len(s.Broken))
+	for key := range s.Broken {
+		next[key] = desired{broken: true}
+	}
+	for key := range s.Objects {
+		object := s.Objects[key]
+		d := desired{file: object.File, line: object.Line}
+		if old := e.desired[key]; old.object != nil && old.object.Digest == object.Digest {
+			d.object = old.object
+		} else {
+			d.object = e.toDesired(&object)
+		}
+		next[key] = d
+	}
+	var changed []plan.Key
+	for key, d := range next {
+		if old, ok := e.desired[key]; !ok || !d.same(old) {
+			changed = append(changed, key)
+		}
+	}
+	for key := range e.desired {
+		if _, ok := next[key]; !ok {
+			changed = append(changed, key)
+		}
+	}
+	e.desired = next
+	return changed
+}
+
+// toDesired adds to what the file states who it comes from.
+func (e *Engine) toDesired(o *source.Object) *plan.Desired {
+	labels := make(map[string]string, len(o.Labels)+1)
+	maps.Copy(labels, o.Labels)
+	labels[v1.SourceLabel] = e.opts.Policy.SourceName
+	return &plan.Desired{
+		Image: o.Image, Replicas: o.Replicas, Tier: o.Tier,
+		Labels: labels, Annotations: o.Annotations, Finalizers: o.Finalizers,
+		Suspended: o.Suspended, Digest: o.Digest,
+	}
+}
+
+func (e *Engine) liveKeys() []plan.Key {
+	var keys []plan.Key
+	for key := range e.cluster.All() {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// wakeAll makes every key runnable that a file names or that is live. The
+// engine is locked.
+func (e *Engine) wakeAll(live []plan.Key, trigger report.Trigger) {
+	for _, key := range live {
+		e.wake(key, trigger)
+	}
+	for key := range e.desired {
+		e.wake(key, trigger)
+	}
+	// What is in neither was, and its account has to be closed.
+	for _, key := range slices.Collect(maps.Keys(e.items)) {
+		e.wake(key, trigger)
+	}
+}

@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+
+	"labhub.io/webservice-controller/internal/cycle"
+	"labhub.io/webservice-controller/internal/plan"
+	"labhub.io/webservice-controller/internal/report"
+	"labhub.io/webservice-controller/internal/source"
+)
+
+// Engine reconciles every key that something has happened to. It is a
+// kube.Listener. Its methods may be called from any goroutine.
+type Engine struct {
+	cluster Cluster
+	opts    Options
+	// news tells the publisher that something it reports has changed.
+	news chan struct{}
+	// state tells Lead that the cluster's state has changed.
+	state chan struct{}
+
+	mu      sync.Mutex
+	queue   workqueue.TypedDelayingInterface[plan.Key] // nil while not leading
+	desired map[plan.Key]desired
+	items   map[plan.Key]*item
+	tracker cycle.Tracker[plan.Key]
+	current account
+	// snapshot is the last one; known is true once one was complete.
+	snapshot *source.Snapshot
+	known    bool
+	// holder is who holds the lease, by the last word; standby is true while
+	// that isn't us.
+	holder  string
+	standby bool
+	// ready: the cluster's state was good when it was last looked at.
+	ready bool
+	// fatal is an error that only a person can end: the lease is held elsewhere.
+	fatal error
+	// prepared is the last error of Prepare.
+	prepared error
+	// settled is closed and made anew whenever something changes that Wait waits for.
+	settled chan struct{}
+}
+
+// account is what a cycle as a whole has come to.
+type account struct {
+	started, finished time.Time
+	trigger           report.Trigger
+	reads, writes     int64 // the counters when the cycle began
+	sentReads         int64 // what the cycle has sent, once it has ended
+	sentWrites        int64
+}
+
+// New makes an engine that stands by until Lead is called.
+func New(cluster Cluster, opts Options) *Engine {
+	return &Engine{
+		cluster: cluster, opts: opts,
+		news: make(chan struct{}, 1), state: make(chan struct{}, 1),
+		desired: map[plan.Key]desired{}, items: map[plan.Key]*item{},
+		current: account{started: time.Now(), trigger: report.TriggerStart},
+		standby: true, settled: make(chan struct{}),
+	}
+}
+
+// Changed makes a key runnable, since its object has changed in the cluster.
+func (e *Engine) Changed(key plan.Key) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.wake(key, report.TriggerCluster)
+}
+
+// NamespaceChanged makes the keys of a namespace runnable.
+func (e *Engine) NamespaceChanged(namespace string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for key := range e.items {
+		if key.Namespace == namespace {
+			e.wake(key, report.TriggerCluster)
+		}
+	}
+}
+
+// StateChanged notes that the cluster's state may have changed.
+func (e *Engine) StateChanged() { signal(e.state); signal(e.news) }
+
+// CaughtUp ends the cycle if nothing else is left to be done.
+func (e *Engine) CaughtUp() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.settle()
+}
+
+// SetHolder notes who holds the lease, and whether that is somebody else.
+func (e *Engine) SetHolder(holder string, standby bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.holder, e.standby = holder, standby
+	e.tellChange()
+}
+
+// tellChange wakes the publisher and those who wait. The engine is locked.
+func (e *Engine) tellChange() {
+	signal(e.news)
+	close(e.settled)
+	e.settled = make(chan struct{})
+}
+
+func signal(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}
+
+// wake makes key runnable. A key that waits doesn't any more. The engine is locked.
+func (e *Engine) wake(key plan.Key, trigger report.Trigger) {
+	if e.queue == nil {
+		return
+	}
+	it := e.items[key]
+	if it == nil {
+		it = &item{}
+		e.items[key] = it
+	}
+	it.ready = true
+	if e.tracker.Wake(key, string(trigger)) {
+		e.begin(trigger)
+	}
+	e.queue.Add(key)
+}
+
+// begin opens the account of a cycle that has just begun. The engine is locked.
+func (e *Engine) begin(trigger report.Trigger) {
+	if e.opts.Trigger != "" {
+		trigger = e.opts.Trigger
+	}
+	a := account{started: time.Now(), trigger: trigger}
+	a.reads, a.writes = e.cluster.Requests()
+	e.current = a
+	signal(e.news)
+}
+
+// settle ends the cycle if it is over. The engine is locked.
+func (e *Engine) settle() {
+	if !e.tracker.End(e.cluster.CaughtUp()) {
+		return
+	}
+	reads, writes := e.cluster.Requests()
+	e.current.finished = time.Now()
+	e.current.sentReads, e.current.sentWrites = reads-e.current.reads, writes-e.current.writes
+	e.tellChange()
+}

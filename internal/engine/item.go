@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"time"
+
+	"labhub.io/webservice-controller/internal/plan"
+)
+
+// item is the account of one object.
+type item struct {
+	// ready: something has happened to the object; its turn has come or will.
+	ready bool
+	// due is when an object that waits is looked at again; zero if it doesn't wait.
+	due time.Time
+	// failures counts the failures in a row.
+	failures int
+	// memory is of what was sent; nil if nothing was since the last good verdict.
+	memory *plan.Memory
+
+	// judged: there is a verdict, which the next fields are of.
+	judged    bool
+	action    plan.Action
+	reason    string
+	target    plan.Target
+	failing   bool
+	suspended bool
+	// listed says whether the object belongs into the report.
+	listed bool
+
+	// cycle is the one that wrote and before are of.
+	cycle  int64
+	wrote  bool // something of its own was written in that cycle
+	first  written
+	before versions
+	after  versions
+
+	generation, observed int64
+}
+
+// written is the first write to an object in a cycle.
+type written struct {
+	action plan.Action
+	reason string
+	target plan.Target
+}
+
+// versions are the resourceVersions of an object and its ConfigMap.
+type versions struct{ webservice, configmap string }
+
+func versionsOf(in *plan.Input) versions {
+	var v versions
+	if in.Live.Exists() {
+		v.webservice = in.Live.ResourceVersion
+	}
+	v.configmap = in.Child.ResourceVersion
+	return v
+}

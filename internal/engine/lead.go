@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+
+	"labhub.io/webservice-controller/internal/plan"
+	"labhub.io/webservice-controller/internal/report"
+)
+
+// grace is how long steps that are under way may take to end when leading ends.
+const grace = 5 * time.Second
+
+// Lead works on keys until ctx ends: every key is looked at once, and then those
+// to which something happens. It returns when all workers have ended.
+func (e *Engine) Lead(ctx context.Context) {
+	queue := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[plan.Key]{Name: "webservices"})
+	live := e.liveKeys()
+	e.mu.Lock()
+	e.queue = queue
+	trigger := report.TriggerLease
+	if e.tracker.Number() == 0 {
+		trigger = report.TriggerStart
+	}
+	if e.tracker.Begin(string(trigger)) {
+		e.begin(trigger)
+	}
+	e.wakeAll(live, trigger)
+	e.settle()
+	e.mu.Unlock()
+
+	steps, cancel := outlast(ctx, grace)
+	defer cancel()
+	var workers sync.WaitGroup
+	workers.Go(func() { e.prepare(ctx) })
+	for range e.opts.Workers {
+		workers.Go(func() { e.work(steps, queue) })
+	}
+	<-ctx.Done()
+	queue.ShutDown()
+	workers.Wait()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.queue = nil
+	e.tracker.Pause()
+	e.tellChange()
+}
+
+// outlast is a context that ends some time after ctx.
+func outlast(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(by, cancel)
+		context.AfterFunc(longer, func() { timer.Stop() })
+	})
+	return longer, func() { stop(); cancel() }
+}
+
+// work takes keys until the queue is shut.
+func (e *Engine) work(ctx context.Context, queue workqueue.TypedDelayingInterface[plan.Key]) {
+	var r run // one a worker: a turn in which nothing is to be done allocates nothing
+	for {
+		key, shut := queue.Get()
+		if shut {
+			return
+		}
+		if e.due(key, queue) {
+			e.reconcile(ctx, &r, key)
+		}
+		queue.Done(key)
+	}
+}
+
+// due says whether a key that came off the queue may act now. The queue has one
+// entry a key, which may be left from a wait that ended long ago.
+func (e *Engine) due(key plan.Key, queue workqueue.TypedDelayingInterface[plan.Key]) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	it := e.items[key]
+	if it == nil {
+		return false
+	}
+	if !it.ready {
+		if wait := time.Until(it.due); it.due.IsZero() || wait > 0 {
+			if !it.due.IsZero() {
+				queue.AddAfter(key, wait)
+			}
+			return false
+		}
+		if e.tracker.Wake(key, string(report.TriggerRetry)) {
+			e.begin(report.TriggerRetry)
+		}
+	}
+	it.ready, it.due = false, time.Time{}
+	return true
+}
+
+// prepare keeps the cluster in a state in which objects can be worked on.
+// It looks whenever the cluster's state changes, and again after a failure.
+func (e *Engine) prepare(ctx context.Context) {
+	failures := 0
+	for {
+		err := e.cluster.Prepare(ctx)
+		e.noteState(err)
+		var again <-chan time.Time
+		if err == nil {
+			failures = 0
+		} else {
+			failures++
+			again = time.After(e.opts.Backoff.delay(failures, rand.Float64()))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.state:
+		case <-again:
+		}
+	}
+}
+
+// noteState looks at the cluster's state. When it has just become good, every
+// key is worth a look.
+func (e *Engine) noteState(prepared error) {
+	ready := e.cluster.State() == nil
+	var live []plan.Key
+	if ready {
+		live = e.liveKeys()
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.noteFatal(prepared)
+	if prepared != nil && (e.prepared == nil || e.prepared.Error() != prepared.Error()) {
+		e.opts.Log.Error("preparing the cluster failed", "err", prepared)
+	}
+	e.prepared = prepared
+	if ready && !e.ready && e.queue != nil {
+		e.wakeAll(live, report.TriggerCluster)
+	}
+	if ready != e.ready {
+		e.opts.Log.Debug("the cluster's state has changed", "ready", ready)
+	}
+	e.ready = ready
+	e.tellChange()
+}

@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"context"
+	"time"
+)
+
+// Publishing hands reports to Options.Publish until ctx ends: one at once, one
+// when a cycle ends, one whenever what it says changes otherwise, and one every
+// so often while a cycle lasts. The last one is made when ctx has ended.
+func (e *Engine) Publishing(ctx context.Context) {
+	var p pacer
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			e.opts.Publish(e.Report())
+			return
+		case <-e.news:
+			p.news = true
+		case <-timer.C:
+		}
+		lasting, converged := e.standing()
+		now := time.Now()
+		wait := p.wait(now, lasting, converged)
+		if wait <= 0 {
+			r := e.Report()
+			e.opts.Publish(r)
+			p.wrote(now, r.Converged)
+			wait = p.wait(now, lasting, r.Converged)
+		}
+		timer.Reset(wait)
+	}
+}
+
+// standing says whether a cycle lasts, and whether all is converged.
+func (e *Engine) standing() (lasting, converged bool) {
+	state := e.cluster.State()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	lasting = !e.tracker.Settled()
+	if !lasting {
+		converged = e.converged(state)
+	}
+	return lasting, converged
+}
+
+// How often reports are written at the most, and while a cycle lasts.
+const (
+	reportLeast   = time.Second
+	reportLasting = 2 * time.Second
+	never         = time.Hour
+)
+
+// pacer decides when the next report is due.
+type pacer struct {
+	// news: something has changed since the last report.
+	news      bool
+	last      time.Time
+	converged bool
+}
+
+// wait is how long until the next report; 0 or less is now.
+func (p *pacer) wait(now time.Time, lasting, converged bool) time.Duration {
+	switch {
+	case p.last.IsZero():
+		return 0
+	case lasting:
+		return p.last.Add(reportLasting).Sub(now)
+	case !p.news:
+		return never
+	case converged != p.converged:
+		return 0
+	}
+	return p.last.Add(reportLeast).Sub(now)
+}
+
+func (p *pacer) wrote(now time.Time, converged bool) {
+	p.news, p.last, p.converged = false, now, converged
+}

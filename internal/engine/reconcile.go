@@ -1,0 +1,244 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"labhub.io/webservice-controller/internal/cycle"
+	"labhub.io/webservice-controller/internal/plan"
+)
+
+// maxSteps is more than any object needs.
+const maxSteps = 8
+
+// reconcile brings one object as far as it can be brought now.
+func (e *Engine) reconcile(ctx context.Context, run *run, key plan.Key) {
+	e.start(run, key)
+	for range maxSteps {
+		in, err := e.gather(run)
+		if err != nil {
+			e.wait(run, err)
+			return
+		}
+		decision := plan.Decide(in)
+		if decision.Verdict() {
+			e.rest(run, &decision)
+			return
+		}
+		if err := e.act(ctx, run, &decision); err != nil {
+			e.fail(run, decision.Target, err)
+			return
+		}
+	}
+	e.fail(run, plan.WebService, &plan.Failure{Class: plan.Unavailable, Err: fmt.Errorf("the object didn't come to rest in %d steps", maxSteps)})
+}
+
+// run is one turn of a key.
+type run struct {
+	key plan.Key
+	it  *item
+	in  plan.Input
+	// found is a ConfigMap that the cluster's mirror doesn't know.
+	found plan.Child
+}
+
+func (e *Engine) start(r *run, key plan.Key) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	*r = run{key: key, it: e.items[key]}
+	if r.it.memory != nil {
+		r.it.memory.Retry()
+	}
+}
+
+// gather looks at both sides. An error says why nothing can be decided now.
+func (e *Engine) gather(r *run) (*plan.Input, error) {
+	if err := e.cluster.State(); err != nil {
+		return nil, err
+	}
+	in := &r.in
+	e.mu.Lock()
+	want := e.desired[r.key]
+	*in = plan.Input{
+		Key: r.key, Policy: &e.opts.Policy, Known: e.known,
+		Desired: want.object, Broken: want.broken, Now: time.Now(),
+	}
+	e.mu.Unlock()
+	e.cluster.Look(r.key, in)
+	if r.found.Exists() && !in.Child.Exists() {
+		in.Child = r.found
+	}
+	if r.it.memory != nil {
+		in.Outcomes = r.it.memory.Outcomes(in)
+	}
+	e.noteBefore(r)
+	return in, nil
+}
+
+// act does a step. A refusal isn't an error here: the next decision knows of it.
+func (e *Engine) act(ctx context.Context, r *run, d *plan.Decision) error {
+	found, err := e.cluster.Do(ctx, r.key, &d.Step)
+	if r.it.memory == nil {
+		r.it.memory = &plan.Memory{}
+	}
+	var f *plan.Failure
+	switch {
+	case errors.As(err, &f) && f.Class == plan.Refused:
+		r.it.memory.Refused(d.Step.Kind, f)
+		e.opts.Log.Warn("refused", "object", r.key.String(), "step", d.Step.Kind.String(), "err", f)
+		return nil
+	case err != nil:
+		return err
+	case found.Exists():
+		r.found = found
+		return nil
+	}
+	r.found = plan.Child{}
+	e.noteWrite(r, d)
+	after := plan.Input{Key: r.key, Desired: r.in.Desired}
+	e.cluster.Look(r.key, &after)
+	r.it.memory.Sent(&d.Step, &after)
+	e.opts.Log.Info(string(d.Action), "object", r.key.String(), "target", d.Target.Name(r.key), "reason", d.Reason)
+	return nil
+}
+
+// rest closes the turn with a verdict.
+func (e *Engine) rest(r *run, d *plan.Decision) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	it := r.it
+	standing := cycle.Done
+	switch {
+	case d.Error:
+		standing = cycle.Failing
+		it.failures++
+		it.due = time.Now().Add(e.opts.Backoff.delay(it.failures, rand.Float64()))
+	case d.Action == plan.Requeue:
+		standing = cycle.Waiting
+		it.failures = 0
+		it.due = time.Now().Add(d.After)
+	default:
+		it.failures, it.memory = 0, nil
+	}
+	if d.Error && it.reason != d.Reason {
+		e.opts.Log.Warn("failing", "object", r.key.String(), "reason", d.Reason)
+	}
+	it.judged, it.action, it.reason, it.target = true, d.Action, d.Reason, d.Target
+	it.failing, it.suspended = d.Error, d.Suspended
+	e.close(r, standing)
+}
+
+// fail closes the turn after a step that didn't come through.
+func (e *Engine) fail(r *run, target plan.Target, err error) {
+	f := &plan.Failure{Err: err, Phrase: "failed"}
+	errors.As(err, &f)
+	if f.Class == plan.NotWriter || errors.Is(err, context.Canceled) {
+		e.wait(r, err)
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	it := r.it
+	standing := cycle.Failing
+	it.failures++
+	delay := max(e.opts.Backoff.delay(it.failures, rand.Float64()), f.RetryAfter)
+	it.failing = f.Class == plan.Unavailable
+	reason := f.Error()
+	if !it.failing {
+		standing, reason = cycle.Waiting, f.Phrase
+	}
+	it.due = time.Now().Add(delay)
+	if it.reason != reason {
+		e.opts.Log.Warn("failed", "object", r.key.String(), "err", err, "retry_in", delay.Round(time.Millisecond))
+	}
+	it.judged, it.action, it.reason, it.target, it.suspended = true, plan.Requeue, reason, target, false
+	e.close(r, standing)
+}
+
+// wait closes the turn without a decision: it is the cluster that isn't ready,
+// or the lease that isn't ours. The change of that makes every key runnable.
+func (e *Engine) wait(r *run, why error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.noteFatal(why)
+	it := r.it
+	e.ready = false
+	signal(e.state)
+	it.due = time.Now().Add(e.opts.ScanInterval)
+	it.judged, it.action, it.reason, it.target = true, plan.Requeue, why.Error(), plan.WebService
+	it.failing, it.suspended = false, false
+	e.close(r, cycle.Waiting)
+}
+
+// noteFatal keeps an error that no waiting ends. The engine is locked.
+func (e *Engine) noteFatal(err error) {
+	var f *plan.Failure
+	if errors.As(err, &f) && f.Class == plan.NotWriter && e.fatal == nil {
+		e.fatal = err
+	}
+}
+
+// close notes where the object stands, and when its next turn is unless
+// something happens before. The engine is locked.
+func (e *Engine) close(r *run, standing cycle.Standing) {
+	it := r.it
+	it.after = versionsOf(&r.in)
+	it.generation, it.observed = 0, 0
+	if r.in.Live.Exists() {
+		it.generation, it.observed = r.in.Live.Generation, r.in.Live.Status.ObservedGeneration
+	}
+	it.listed = e.lists(&r.in)
+	if it.ready {
+		// Something happened meanwhile: the key is in the queue again.
+		return
+	}
+	switch {
+	case !it.listed && !it.failing:
+		e.tracker.Drop(r.key)
+		delete(e.items, r.key)
+	default:
+		e.tracker.Rest(r.key, standing)
+		if !it.due.IsZero() && e.queue != nil {
+			e.queue.AddAfter(r.key, time.Until(it.due))
+		}
+	}
+	e.settle()
+}
+
+// lists says whether the object belongs into the report.
+func (e *Engine) lists(in *plan.Input) bool {
+	if in.Desired != nil {
+		return true
+	}
+	if !in.Live.Exists() {
+		return false
+	}
+	switch in.Live.BelongsTo(e.opts.Policy.SourceName) {
+	case plan.Ours:
+		return true
+	case plan.Nobodys:
+		return e.opts.Policy.Unlabelled || in.Broken
+	}
+	return false
+}
+
+// noteBefore keeps the versions that the object had at its first turn of the cycle.
+func (e *Engine) noteBefore(r *run) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if number := e.tracker.Number(); r.it.cycle != number {
+		r.it.cycle, r.it.wrote, r.it.before = number, false, versionsOf(&r.in)
+	}
+}
+
+// noteWrite keeps the first write to the object in the cycle.
+func (e *Engine) noteWrite(r *run, d *plan.Decision) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !r.it.wrote && d.Target != plan.Namespace {
+		r.it.wrote, r.it.first = true, written{action: d.Action, reason: d.Reason, target: d.Target}
+	}
+}

@@ -1,0 +1,190 @@
+package engine
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"labhub.io/webservice-controller/internal/cycle"
+	"labhub.io/webservice-controller/internal/plan"
+	"labhub.io/webservice-controller/internal/report"
+	"labhub.io/webservice-controller/internal/source"
+)
+
+// Report says how things stand.
+func (e *Engine) Report() *report.Report {
+	status := e.opts.SourceStatus()
+	state := e.cluster.State()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	facts := e.facts(state)
+	r := &report.Report{
+		Cycle: e.tracker.Number(), Trigger: e.current.trigger, Started: e.current.started,
+		ControllerVersion: e.opts.Version, Role: report.RoleActive, Holder: e.holder,
+		Source: e.sourceReport(status), Requests: e.requests(),
+		Items: e.reportItems(time.Now()),
+	}
+	if e.standby {
+		r.Role = report.RoleStandby
+	}
+	if e.snapshot != nil {
+		r.Problems, r.Warnings = problems(e.snapshot.Problems), problems(e.snapshot.Warnings)
+	}
+	if !e.current.finished.IsZero() {
+		r.Finish(e.current.finished)
+	}
+	r.Converged, r.WaitingFor = cycle.Judge(facts)
+	r.Summary = report.Summarize(r.Items, r.Held, r.Problems)
+	return r
+}
+
+// facts are what convergence is judged from. The engine is locked.
+func (e *Engine) facts(state error) cycle.Facts {
+	f := cycle.Facts{
+		Settled: e.tracker.Settled(), Busy: e.tracker.Busy(), Known: e.known,
+		Held: e.tracker.Count(cycle.Held), Failing: e.tracker.Count(cycle.Failing), Waiting: e.tracker.Count(cycle.Waiting),
+	}
+	switch {
+	case e.standby && e.holder == "":
+		f.Standby = "nobody yet"
+	case e.standby:
+		f.Standby = e.holder
+	case e.prepared != nil:
+		f.Cluster = e.prepared.Error()
+	case state != nil:
+		f.Cluster = state.Error()
+	}
+	if e.snapshot != nil {
+		f.Source = e.sourceFault()
+		if f.Problems = len(e.snapshot.Problems); f.Problems > 0 {
+			f.Problem = e.snapshot.Problems[0].Error()
+		}
+	}
+	if f.Failing+f.Waiting > 0 {
+		f.First = e.first(f.Failing > 0)
+	}
+	return f
+}
+
+// sourceFault says what is wrong with the source as a whole; "" if nothing is.
+// The engine is locked.
+func (e *Engine) sourceFault() string {
+	s := e.snapshot
+	switch {
+	case s.Err != nil && s.Complete && e.opts.AllowEmpty:
+		return ""
+	case s.Err != nil:
+		return s.Err.Error()
+	case !s.Complete:
+		return "the source couldn't be read whole"
+	case len(s.Unsettled) > 0:
+		return s.Unsettled[0] + " to stop changing"
+	}
+	return ""
+}
+
+// first says what the first object, by name, that fails or waits does so for.
+// The engine is locked.
+func (e *Engine) first(failing bool) string {
+	var at plan.Key
+	var found *item
+	for key, it := range e.items {
+		if !it.judged || it.action != plan.Requeue || it.failing != failing {
+			continue
+		}
+		if found == nil || before(key, at) < 0 {
+			at, found = key, it
+		}
+	}
+	if found == nil {
+		return ""
+	}
+	return at.String() + ": " + found.reason
+}
+
+func before(a, b plan.Key) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+func (e *Engine) sourceReport(status source.Status) report.Source {
+	r := report.Source{
+		Path: e.opts.SourcePath, Name: e.opts.Policy.SourceName,
+		WatchMode: string(status.Mode), WatchReason: status.Reason,
+		LastScan: status.LastScan, ScanIntervalSeconds: status.Interval.Seconds(),
+	}
+	if s := e.snapshot; s != nil {
+		r.Revision, r.Digest, r.Complete = s.Revision, s.Digest, s.Complete
+		r.Files, r.Objects, r.Skipped = s.Files, len(s.Objects), s.Skipped
+	}
+	return r
+}
+
+// requests counts what the cycle has sent. The engine is locked.
+func (e *Engine) requests() report.Requests {
+	if !e.current.finished.IsZero() {
+		return report.Requests{Reads: e.current.sentReads, Writes: e.current.sentWrites}
+	}
+	reads, writes := e.cluster.Requests()
+	return report.Requests{Reads: reads - e.current.reads, Writes: writes - e.current.writes}
+}
+
+// reportItems are the accounts of all objects that belong into the report, in
+// order. The engine is locked.
+func (e *Engine) reportItems(now time.Time) []report.Item {
+	keys := make([]plan.Key, 0, len(e.items))
+	for key, it := range e.items {
+		if it.judged && it.listed {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, before)
+	items := make([]report.Item, 0, len(keys))
+	for _, key := range keys {
+		items = append(items, e.reportItem(key, e.items[key], now))
+	}
+	return items
+}
+
+func (e *Engine) reportItem(key plan.Key, it *item, now time.Time) report.Item {
+	action, reason, target := it.action, it.reason, it.target
+	thisCycle := it.cycle == e.tracker.Number()
+	if action == plan.Noop && it.wrote && thisCycle {
+		action, reason, target = it.first.action, it.first.reason, it.first.target
+	}
+	before := it.before
+	if !thisCycle {
+		before = it.after
+	}
+	r := report.Item{
+		Namespace: key.Namespace, Name: key.Name,
+		Action: report.Action(action), Reason: reason, Target: target.Name(key),
+		Generation: it.generation, ObservedGeneration: it.observed, Suspended: it.suspended,
+		ResourceVersions: report.ResourceVersions{
+			WebService: report.Versions{Before: before.webservice, After: it.after.webservice},
+			ConfigMap:  report.Versions{Before: before.configmap, After: it.after.configmap},
+		},
+	}
+	if want := e.desired[key]; want.object != nil {
+		r.Source = want.file + ":" + strconv.Itoa(want.line)
+	}
+	if action == plan.Requeue {
+		seconds := math.Ceil(it.due.Sub(now).Seconds())
+		r.Requeue = &report.Requeue{AfterSeconds: max(1, int64(seconds)), IsError: it.failing}
+	}
+	if it.failing {
+		r.Error = it.reason
+	}
+	return r
+}
+
+func problems(in []source.Problem) []report.Problem {
+	out := make([]report.Problem, 0, len(in))
+	for _, p := range in {
+		out = append(out, report.Problem{
+			Path: p.Path, Document: p.Document, Line: p.Line, Column: p.Column, Field: p.Field, Message: p.Message,
+		})
+	}
+	return out
+}

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"labhub.io/webservice-controller/internal/cycle"
+	"labhub.io/webservice-controller/internal/source"
+)
+
+// Outcome is what everything has come to.
+type Outcome struct {
+	Converged  bool
+	WaitingFor string
+	// Failing, Waiting, Held and Problems count objects and problems.
+	Failing, Waiting, Held, Problems int
+	// Source is what is wrong with the source as a whole, or nil.
+	Source error
+	// Cluster is what keeps the cluster from being worked on, or nil.
+	Cluster error
+	// Fatal is an error that only a person can end, or nil.
+	Fatal error
+}
+
+// Wait waits until nothing can be done that hasn't been: every key is settled,
+// and none waits or backs off. It ends earlier where waiting can't help: the
+// source is missing, unreadable or empty, or another process holds the lease.
+// When ctx ends it returns how things stand then.
+func (e *Engine) Wait(ctx context.Context) Outcome {
+	for {
+		state := e.cluster.State()
+		e.mu.Lock()
+		o, over := e.outcome(state)
+		changed := e.settled
+		e.mu.Unlock()
+		if over {
+			return o
+		}
+		select {
+		case <-ctx.Done():
+			return o
+		case <-changed:
+		}
+	}
+}
+
+// outcome says how things stand, and whether that is how they stay. The engine
+// is locked.
+func (e *Engine) outcome(state error) (o Outcome, over bool) {
+	f := e.facts(state)
+	o = Outcome{Failing: f.Failing, Waiting: f.Waiting, Held: f.Held, Problems: f.Problems, Cluster: state, Fatal: e.fatal}
+	o.Converged, o.WaitingFor = cycle.Judge(f)
+	if e.prepared != nil && o.Fatal == nil {
+		o.Cluster = e.prepared
+	}
+	if s := e.snapshot; s != nil && f.Source != "" && len(s.Unsettled) == 0 {
+		o.Source = s.Err
+		if o.Source == nil {
+			o.Source = errors.New(f.Source)
+		}
+	}
+	over = o.Fatal != nil || o.Source != nil && isFinal(o.Source) ||
+		o.Cluster == nil && e.known && f.Source == "" && f.Settled && f.Busy == 0 &&
+			f.Failing == 0 && f.Waiting == 0 && e.tracker.Number() > 0
+	return o, over
+}
+
+// Ready is nil once the caches are filled and the source has been read whole,
+// and while the cluster can be worked on. Else it says what is amiss.
+func (e *Engine) Ready() error {
+	if err := e.cluster.State(); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.known {
+		return nil
+	}
+	if e.snapshot != nil {
+		if fault := e.sourceFault(); fault != "" {
+			return errors.New(fault)
+		}
+	}
+	return errors.New("the source hasn't been read whole yet")
+}
+
+func (e *Engine) converged(state error) bool {
+	converged, _ := cycle.Judge(e.facts(state))
+	return converged
+}
+
+// isFinal says whether a source with that error is one that waiting won't mend.
+func isFinal(err error) bool {
+	return errors.Is(err, source.ErrMissing) || errors.Is(err, source.ErrDangling) || errors.Is(err, source.ErrEmpty) ||
+		errors.Is(err, source.ErrUnreadable) || errors.Is(err, source.ErrNotDirectory)
+}

@@ -1,0 +1,129 @@
+package kube
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"sync"
+
+	"k8s.io/client-go/rest"
+
+	v1 "labhub.io/webservice-controller/internal/api/v1"
+	"labhub.io/webservice-controller/internal/plan"
+)
+
+// Listener is told what happens in the cluster. Its methods are called from the
+// watches' goroutines and must return at once.
+type Listener interface {
+	// Changed: somebody else has changed the object, or its ConfigMap.
+	Changed(key plan.Key)
+	// NamespaceChanged: a namespace has come, begun to go, or gone.
+	NamespaceChanged(namespace string)
+	// StateChanged: the cluster's own state has changed: the CRD, a watch that
+	// works again or doesn't any more.
+	StateChanged()
+	// CaughtUp: the watches have told of all our own writes.
+	CaughtUp()
+}
+
+// Options are a cluster's settings.
+type Options struct {
+	// Namespaces confines everything to these; empty is all.
+	Namespaces []string
+	// InstallCRD installs a missing CRD and upgrades our own older one.
+	InstallCRD bool
+	// CRD is the manifest of the CRD, as YAML.
+	CRD []byte
+}
+
+// Gate is asked before every write. An error of it keeps the write from being sent.
+type Gate func(context.Context) error
+
+// Cluster is the mirrored cluster and the way to write to it.
+type Cluster struct {
+	opts     Options
+	listener Listener
+	gate     Gate
+
+	// write carries reads and writes of steps, and is what Requests counts.
+	// watch and lease have clients of their own, and so their own counters.
+	write, watch, lease *clients
+
+	webservices *mirror[plan.Live]
+	children    *mirror[plan.Child]
+	namespaces  *mirror[plan.NamespaceState]
+	crds        *mirror[crdState]
+	health      health
+
+	// creating lets one worker at a time create a namespace.
+	creating sync.Mutex
+	// crdNews wakes those that wait for the CRD.
+	crdNews    broadcast
+	definition definition
+}
+
+// New makes a Cluster. Nothing is sent before Run.
+func New(cfg *rest.Config, opts Options) (*Cluster, error) {
+	definition, err := newDefinition(opts.CRD)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{opts: opts, definition: definition}
+	for _, set := range []**clients{&c.write, &c.watch, &c.lease} {
+		made, err := newClients(cfg)
+		if err != nil {
+			return nil, err
+		}
+		*set = made
+	}
+	caughtUp := func() { c.listener.CaughtUp() }
+	c.health.changed = c.stateChanged
+	c.webservices = newMirror(toLive, func(k plan.Key) { c.listener.Changed(k) }, caughtUp, c.stateChanged)
+	c.children = newMirror(toChild, c.childChanged, caughtUp, c.stateChanged)
+	c.namespaces = newMirror(toNamespace, func(k plan.Key) { c.listener.NamespaceChanged(k.Name) }, caughtUp, c.stateChanged)
+	c.crds = newMirror(toCRD, func(plan.Key) { c.stateChanged() }, func() {}, c.stateChanged)
+	return c, nil
+}
+
+func (c *Cluster) childChanged(key plan.Key) {
+	if name, ok := strings.CutSuffix(key.Name, v1.ChildSuffix); ok {
+		c.listener.Changed(plan.Key{Namespace: key.Namespace, Name: name})
+	}
+}
+
+func (c *Cluster) stateChanged() {
+	c.crdNews.fire()
+	c.listener.StateChanged()
+}
+
+// Look fills in what is known of key's object. fresh is false while the watches
+// haven't told of our own writes to it yet; what is filled in has them all the same.
+func (c *Cluster) Look(key plan.Key, in *plan.Input) (fresh bool) {
+	var freshLive, freshChild bool
+	in.Live, freshLive = c.webservices.get(key)
+	in.Child, freshChild = c.children.get(childKey(key))
+	in.Namespace = c.namespaceState(key.Namespace)
+	in.CRD = c.crd()
+	return freshLive && freshChild
+}
+
+func (c *Cluster) namespaceState(name string) plan.NamespaceState {
+	state, _ := c.namespaces.get(plan.Key{Name: name})
+	if state == plan.NamespaceUnknown && c.namespaces.ready() {
+		return plan.NamespaceMissing
+	}
+	return state
+}
+
+// All goes over the live objects. It holds a lock: don't call the cluster meanwhile.
+func (c *Cluster) All() iter.Seq2[plan.Key, plan.Live] { return c.webservices.all() }
+
+// CaughtUp is true when the watches have told of all our own writes.
+func (c *Cluster) CaughtUp() bool {
+	return c.webservices.pending() == 0 && c.children.pending() == 0 && c.namespaces.pending() == 0
+}
+
+// Requests counts the requests of steps so far: neither watches nor the lease.
+func (c *Cluster) Requests() (reads, writes int64) {
+	return c.write.requests.reads.Load(), c.write.requests.writes.Load()
+}

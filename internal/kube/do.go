@@ -1,0 +1,136 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "labhub.io/webservice-controller/internal/api/v1"
+	"labhub.io/webservice-controller/internal/plan"
+)
+
+// Do carries out one step. Its answer is in the mirror when Do returns.
+//
+// The error is a *plan.Failure. Where a ConfigMap that isn't mirrored stands in
+// the way of creating ours, found is that ConfigMap and the error is nil.
+func (c *Cluster) Do(ctx context.Context, key plan.Key, step *plan.Step) (found plan.Child, err error) {
+	if err := c.gate(ctx); err != nil {
+		return plan.Child{}, failure(err)
+	}
+	switch step.Kind {
+	case plan.StepCreateNamespace:
+		err = c.createNamespace(ctx, key.Namespace)
+	case plan.StepApply:
+		err = c.apply(ctx, key, step)
+	case plan.StepWriteStatus:
+		err = c.writeStatus(ctx, key, step)
+	case plan.StepCreateChild:
+		found, err = c.createChild(ctx, key, step)
+	case plan.StepUpdateChild:
+		err = c.updateChild(ctx, key, step)
+	case plan.StepDeleteChild:
+		err = c.deleteChild(ctx, key, step)
+	default:
+		err = fmt.Errorf("a step of unknown kind %d", step.Kind)
+	}
+	if err != nil {
+		return plan.Child{}, failure(err)
+	}
+	return found, nil
+}
+
+func (c *Cluster) apply(ctx context.Context, key plan.Key, step *plan.Step) error {
+	body, err := applyBody(key, step)
+	if err != nil {
+		return err
+	}
+	force := true
+	ws, err := c.write.webservices(key.Namespace).Patch(ctx, key.Name, types.ApplyPatchType, body, metav1.PatchOptions{
+		FieldManager: v1.Manager, Force: &force, FieldValidation: metav1.FieldValidationStrict,
+	})
+	if err != nil {
+		return err
+	}
+	return c.webservices.wrote(key, ws)
+}
+
+func (c *Cluster) writeStatus(ctx context.Context, key plan.Key, step *plan.Step) error {
+	body, err := statusBody(step)
+	if err != nil {
+		return err
+	}
+	ws, err := c.write.webservices(key.Namespace).Patch(ctx, key.Name, types.MergePatchType, body,
+		metav1.PatchOptions{FieldManager: v1.Manager}, "status")
+	if err != nil {
+		return err
+	}
+	return c.webservices.wrote(key, ws)
+}
+
+func (c *Cluster) createChild(ctx context.Context, key plan.Key, step *plan.Step) (plan.Child, error) {
+	configmaps := c.write.core.ConfigMaps(key.Namespace)
+	cm, err := configmaps.Create(ctx, newChild(key, step.Child), metav1.CreateOptions{FieldManager: v1.Manager})
+	if apierrors.IsAlreadyExists(err) {
+		// It lacks the label by which ConfigMaps are watched, so only a look at
+		// the live object tells whose it is. What it says isn't kept.
+		if cm, err = configmaps.Get(ctx, v1.ChildName(key.Name), metav1.GetOptions{}); err != nil {
+			return plan.Child{}, err
+		}
+		return toChild(cm)
+	}
+	if err != nil {
+		return plan.Child{}, err
+	}
+	return plan.Child{}, c.children.wrote(childKey(key), cm)
+}
+
+func (c *Cluster) updateChild(ctx context.Context, key plan.Key, step *plan.Step) error {
+	body, err := childPatch(step)
+	if err != nil {
+		return err
+	}
+	cm, err := c.write.core.ConfigMaps(key.Namespace).Patch(ctx, v1.ChildName(key.Name), types.MergePatchType, body,
+		metav1.PatchOptions{FieldManager: v1.Manager})
+	if err != nil {
+		return err
+	}
+	return c.children.wrote(childKey(key), cm)
+}
+
+func (c *Cluster) deleteChild(ctx context.Context, key plan.Key, step *plan.Step) error {
+	err := c.write.core.ConfigMaps(key.Namespace).Delete(ctx, v1.ChildName(key.Name), metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &step.UID, ResourceVersion: &step.ResourceVersion},
+	})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	c.children.deleted(childKey(key), step.UID)
+	return nil
+}
+
+// createNamespace is asked for by every object of the namespace at once; one
+// request is enough for all.
+func (c *Cluster) createNamespace(ctx context.Context, name string) error {
+	c.creating.Lock()
+	defer c.creating.Unlock()
+	if state, _ := c.namespaces.get(plan.Key{Name: name}); state == plan.NamespaceActive {
+		return nil
+	}
+	ns, err := c.write.core.Namespaces().Create(ctx,
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{FieldManager: v1.Manager})
+	if apierrors.IsAlreadyExists(err) {
+		return &plan.Failure{Class: plan.Outdated, Phrase: "the namespace has just been created by someone else", Err: err}
+	}
+	if err != nil {
+		return err
+	}
+	return c.namespaces.wrote(plan.Key{Name: name}, ns)
+}
+
+func childKey(key plan.Key) plan.Key {
+	return plan.Key{Namespace: key.Namespace, Name: v1.ChildName(key.Name)}
+}

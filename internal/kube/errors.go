@@ -1,0 +1,66 @@
+package kube
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"labhub.io/webservice-controller/internal/plan"
+)
+
+// failure classes the error of a request. The phrase depends on the kind of
+// error alone, so that it can stand in a status without ever moving it.
+func failure(err error) *plan.Failure {
+	var known *plan.Failure
+	if errors.As(err, &known) {
+		return known
+	}
+	f := &plan.Failure{Err: err, Phrase: "the API server can't be reached"}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return f
+	}
+	s := status.Status()
+	if s.Details != nil {
+		f.RetryAfter = time.Duration(s.Details.RetryAfterSeconds) * time.Second
+	}
+	f.Class, f.Phrase = classOf(&s)
+	return f
+}
+
+func classOf(s *metav1.Status) (plan.FailureClass, string) {
+	switch {
+	case s.Code == http.StatusNotFound && s.Details != nil && s.Details.Kind == "namespaces":
+		return plan.NotReady, "the namespace doesn't exist"
+	case hasCause(s, corev1.NamespaceTerminatingCause):
+		return plan.NotReady, "the namespace is being deleted"
+	case s.Code == http.StatusConflict, s.Code == http.StatusNotFound:
+		return plan.Outdated, "the object has changed meanwhile"
+	case s.Code == http.StatusUnauthorized:
+		return plan.Unavailable, "the API server doesn't know who we are"
+	case s.Code == http.StatusTooManyRequests, s.Code == http.StatusRequestTimeout:
+		return plan.Unavailable, "the API server is overloaded"
+	case s.Code == http.StatusForbidden:
+		return plan.Refused, "Forbidden"
+	case s.Code >= 400 && s.Code < 500:
+		return plan.Refused, string(s.Reason)
+	}
+	return plan.Unavailable, "the API server has failed"
+}
+
+func hasCause(s *metav1.Status, cause metav1.CauseType) bool {
+	if s.Details == nil {
+		return false
+	}
+	for _, c := range s.Details.Causes {
+		if c.Type == cause {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,193 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"labhub.io/webservice-controller/internal/plan"
+)
+
+// The lease's times: how long it holds, how long its holder may go on after the
+// last renewal, and how often that is renewed.
+const (
+	leaseDuration = 15 * time.Second
+	renewDeadline = 10 * time.Second
+	retryPeriod   = 2 * time.Second
+)
+
+// Lease makes sure that one process at most writes for a source.
+type Lease struct {
+	lock     *timedLock
+	identity string
+	// changed is called when the holder or our own standing changes.
+	changed func()
+
+	mu      sync.Mutex
+	holder  string
+	leading bool
+	// renewed is when the last successful renewal was begun. It is read on the
+	// monotonic clock.
+	renewed time.Time
+}
+
+// HeldError says that another process holds the lease.
+type HeldError struct{ Lease, Holder string }
+
+// Error names the holder.
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("the lease %s is held by %s: stop that one first, or wait for it", e.Lease, e.Holder)
+}
+
+var errLost = errors.New("the lease is not ours any more")
+
+// NewLease makes the lease of the source called name. changed is called, from
+// any goroutine, when the holder or our own standing changes.
+func (c *Cluster) NewLease(namespace, name, identity string, changed func()) *Lease {
+	l := &Lease{identity: identity, changed: changed}
+	l.lock = &timedLock{
+		Interface: &resourcelock.LeaseLock{
+			LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: "webservice-source-" + name},
+			Client:     c.lease.leases,
+			LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
+		},
+		renewed: l.renew,
+	}
+	return l
+}
+
+// Hold runs lead whenever the lease is ours, with a context that ends when it
+// isn't any more, and stands by in between. It returns when ctx is done, lead
+// has returned and the lease is released.
+func (l *Lease) Hold(ctx context.Context, lead func(context.Context)) error {
+	for ctx.Err() == nil {
+		if err := l.term(ctx, lead); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// term stands by until the lease is ours, and leads until it is lost or ctx ends.
+func (l *Lease) term(ctx context.Context, lead func(context.Context)) error {
+	// The lease outlives ctx, so that it is released only after lead has ended.
+	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	elected := make(chan context.Context, 1)
+	elector, err := l.elector(func(leading context.Context) { elected <- leading })
+	if err != nil {
+		return err
+	}
+	var running sync.WaitGroup
+	running.Go(func() { elector.Run(electing) })
+	defer running.Wait()
+	defer stop()
+	select {
+	case leading := <-elected:
+		leading, cancel := context.WithCancel(leading)
+		defer cancel()
+		defer context.AfterFunc(ctx, cancel)()
+		l.lead(leading, lead)
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+func (l *Lease) elector(started func(context.Context)) (*leaderelection.LeaderElector, error) {
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: l.lock, Name: l.lock.Describe(), ReleaseOnCancel: true,
+		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: started,
+			OnStoppedLeading: func() {},
+			OnNewLeader:      l.observe,
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the lease's settings: %w", err)
+	}
+	return elector, nil
+}
+
+func (l *Lease) lead(ctx context.Context, lead func(context.Context)) {
+	l.set(true)
+	defer l.set(false)
+	lead(ctx)
+}
+
+func (l *Lease) set(leading bool) {
+	l.mu.Lock()
+	l.leading = leading
+	l.mu.Unlock()
+	l.changed()
+}
+
+func (l *Lease) observe(holder string) {
+	l.mu.Lock()
+	l.holder = holder
+	l.mu.Unlock()
+	l.changed()
+}
+
+func (l *Lease) renew(at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.renewed = at
+}
+
+// Holder is the identity that was last seen to hold the lease; "" if none was.
+func (l *Lease) Holder() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.holder
+}
+
+// Leading says whether the lease is ours.
+func (l *Lease) Leading() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.leading
+}
+
+// Check is nil while a write may be started: the lease is ours and was renewed
+// recently enough that nobody else can hold it yet.
+func (l *Lease) Check(context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.leading && time.Since(l.renewed) < renewDeadline {
+		return nil
+	}
+	return &plan.Failure{Class: plan.NotWriter, Phrase: "the lease is not ours", Err: errLost}
+}
+
+// timedLock notes when each successful claim or renewal was begun.
+type timedLock struct {
+	resourcelock.Interface
+	renewed func(time.Time)
+}
+
+// Create claims a lease that doesn't exist yet.
+func (l *timedLock) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	return l.timed(r, func() error { return l.Interface.Create(ctx, r) })
+}
+
+// Update claims, renews or releases the lease.
+func (l *timedLock) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	return l.timed(r, func() error { return l.Interface.Update(ctx, r) })
+}
+
+func (l *timedLock) timed(r resourcelock.LeaderElectionRecord, write func() error) error {
+	began := time.Now()
+	err := write()
+	if err == nil && r.HolderIdentity == l.Identity() {
+		l.renewed(began)
+	}
+	return err
+}

@@ -1,0 +1,91 @@
+package kube
+
+import (
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "labhub.io/webservice-controller/internal/api/v1"
+	"labhub.io/webservice-controller/internal/plan"
+)
+
+// applyBody is what is sent for StepApply: what the file states, and nothing
+// else. An empty map or list in metadata would move the resourceVersion on
+// every apply, so none is ever sent.
+func applyBody(key plan.Key, step *plan.Step) ([]byte, error) {
+	d := step.Desired
+	meta := map[string]any{"name": key.Name, "namespace": key.Namespace}
+	putMap(meta, "labels", d.Labels)
+	putMap(meta, "annotations", d.Annotations)
+	if len(d.Finalizers) > 0 {
+		meta["finalizers"] = d.Finalizers
+	}
+	putString(meta, "uid", string(step.UID))
+	putString(meta, "resourceVersion", step.ResourceVersion)
+	spec := map[string]any{"image": d.Image}
+	if d.Replicas != nil {
+		spec["replicas"] = *d.Replicas
+	}
+	if d.Tier != nil {
+		spec["tier"] = *d.Tier
+	}
+	return json.Marshal(map[string]any{
+		"apiVersion": v1.APIVersion, "kind": v1.Kind, "metadata": meta, "spec": spec,
+	})
+}
+
+func putMap(in map[string]any, name string, value map[string]string) {
+	if len(value) > 0 {
+		in[name] = value
+	}
+}
+
+func putString(in map[string]any, name, value string) {
+	if value != "" {
+		in[name] = value
+	}
+}
+
+// statusBody is the merge patch for StepWriteStatus.
+func statusBody(step *plan.Step) ([]byte, error) {
+	return json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": step.ResourceVersion},
+		"status": map[string]any{
+			"replicas":           step.Status.Replicas,
+			"observedGeneration": step.Status.ObservedGeneration,
+			"conditions":         step.Status.Conditions,
+		},
+	})
+}
+
+// newChild is the object for StepCreateChild.
+func newChild(key plan.Key, c *plan.ChildContent) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: key.Namespace, Name: v1.ChildName(key.Name),
+			Labels: c.Labels, OwnerReferences: c.Owners,
+		},
+		Data: c.Data,
+	}
+}
+
+// childPatch is the merge patch for StepUpdateChild. Labels that it doesn't name
+// stay; owner references are replaced as a whole, so all are in it.
+func childPatch(step *plan.Step) ([]byte, error) {
+	c := step.Child
+	data := make(map[string]any, len(c.Data)+len(c.DropData))
+	for k, v := range c.Data {
+		data[k] = v
+	}
+	for _, k := range c.DropData {
+		data[k] = nil
+	}
+	return json.Marshal(map[string]any{
+		"metadata": map[string]any{
+			"uid": step.UID, "resourceVersion": step.ResourceVersion,
+			"labels": c.Labels, "ownerReferences": c.Owners,
+		},
+		"data": data,
+	})
+}

@@ -1,0 +1,282 @@
+package plan
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// obstacle is one thing that makes Decide say something else than "nothing".
+type obstacle struct {
+	name  string
+	apply func(*Input)
+	want  string // begins the reason
+}
+
+// inOrder is the order of the design: of two that hold at once the upper counts.
+func inOrder() []obstacle {
+	return []obstacle{
+		{"terminating", func(in *Input) { in.Live.DeletionTimestamp = &longAgo }, "the object is being deleted"},
+		{"another source's", func(in *Input) { in.Live.Labels[sourceLabel] = "other" }, `the object belongs to the source "other"`},
+		{"suspended", func(in *Input) { in.Live.Annotations["webservice.labhub.io/reconcile"] = "disabled" }, "suspended by the annotation"},
+		{"CRD away", func(in *Input) { in.CRD = CRD{Reason: "the CRD isn't there"} }, "the CRD isn't there"},
+		{"namespace terminating", func(in *Input) { in.Namespace = NamespaceTerminating }, "the namespace is being deleted"},
+		{"spec drift", func(in *Input) { in.Desired.Image = newImage }, "spec.image is "},
+		{"child conflict", func(in *Input) { in.Child.Owners = append(in.Child.Owners[:0], foreignOwner(true)) }, "a ConfigMap of that name belongs to someone else"},
+		{"child drift", func(in *Input) { in.Child.Data["image"] = "drifted" }, "data.image is "},
+		{"status drift", func(in *Input) { in.Live.Status.ObservedGeneration = 1 }, "the status isn't up to date"},
+		{"nothing", func(*Input) {}, "spec, ConfigMap and status are as they should be"},
+	}
+}
+
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	rules := inOrder()
+	for i, upper := range rules {
+		for _, lower := range rules[i:] {
+			in := convergedInput()
+			lower.apply(in)
+			if upper.name != lower.name {
+				upper.apply(in)
+			}
+			d := Decide(in)
+			if got := withoutStatus(in, d); !strings.HasPrefix(got.Reason, upper.want) {
+				t.Errorf("%s over %s: %q, want %q", upper.name, lower.name, got.Reason, upper.want)
+			}
+		}
+	}
+}
+
+// withoutStatus is the verdict behind a write of the status, unless the status
+// is all that differs.
+func withoutStatus(in *Input, d Decision) Decision {
+	if v := judge(in); d.Step.Kind == StepWriteStatus && v.Reason != "spec, ConfigMap and status are as they should be" {
+		return v.Decision
+	}
+	return d
+}
+
+// TestRules has the rules that need more than one thing to hold.
+func TestRules(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		change func(*Input)
+		want   string
+	}{
+		{"the file's suspension counts before a missing object", func(in *Input) { in.Live, in.Desired.Suspended = Live{}, true },
+			"suspended by the annotation webservice.labhub.io/reconcile in the file"},
+		{"suspended on the object", func(in *Input) { in.Live = liveState(suspendedLive) },
+			"suspended by the annotation webservice.labhub.io/reconcile on the live object"},
+		{"broken, another source's", func(in *Input) { in.Desired, in.Broken, in.Live = nil, true, liveState(otherSources) },
+			`the object belongs to the source "other": take it out of one of the two, or remove its label webservice.labhub.io/source`},
+		{"removed, another source's", func(in *Input) { in.Desired, in.Live = nil, liveState(otherSources) },
+			`the object belongs to the source "other"`},
+		{"broken, no object", func(in *Input) { in.Desired, in.Broken, in.Live = nil, true, Live{} },
+			"there is no object, and no usable file asks for one"},
+		{"broken, a live object", func(in *Input) { in.Desired, in.Broken = nil, true },
+			"its file can't be used, so the object is kept as it is"},
+		{"broken by a second document", func(in *Input) { in.Desired.Image, in.Broken = newImage, true },
+			"its file can't be used, so the object is kept as it is"},
+		{"broken, nobody's, and those aren't reconciled", func(in *Input) {
+			in.Desired, in.Broken, in.Live, in.Policy.Unlabelled = nil, true, liveState(unlabelled), false
+		}, "the object comes from no source, and reconcile.unlabelled is off"},
+		{"removed", func(in *Input) { in.Desired = nil }, "no file; pruning is off"},
+		{"not known", func(in *Input) { in.Desired, in.Known = nil, false },
+			"the source hasn't been read whole yet, so the object is kept as it is"},
+		{"made by hand", func(in *Input) {
+			in.Desired, in.Live.Fields.Labels = nil, nil
+		}, "no file: made by hand, and its ConfigMap and status are as they should be"},
+		{"not known, nothing is created", func(in *Input) { in.Known, in.Live = false, Live{} },
+			"the source hasn't been read whole yet, and until then nothing is created"},
+		{"not known, the namespace isn't created", func(in *Input) {
+			in.Known, in.Live, in.Namespace = false, Live{}, NamespaceMissing
+		}, "the source hasn't been read whole yet, and until then nothing is created"},
+		{"not known, no namespace", func(in *Input) {
+			in.Desired, in.Known, in.Namespace, in.Live.Status = nil, false, NamespaceMissing, statusState(noStatus)
+		}, "the status isn't up to date: status.replicas, status.observedGeneration, status.conditions[type=Ready]"},
+		{"no namespace, and it is to be created", func(in *Input) { in.Live, in.Namespace = Live{}, NamespaceMissing },
+			"the namespace doesn't exist"},
+		{"no namespace, and it isn't to be created", func(in *Input) {
+			in.Live, in.Namespace, in.Policy.CreateNamespaces = Live{}, NamespaceMissing, false
+		}, "the namespace doesn't exist: create it, or switch namespaces.create on"},
+		{"no namespace, though it was created", func(in *Input) {
+			in.Live, in.Namespace, in.Outcomes[partNamespace].Sent = Live{}, NamespaceMissing, true
+		}, "the namespace was created and isn't there yet"},
+		{"the namespace goes, no object", func(in *Input) { in.Live, in.Namespace = Live{}, NamespaceTerminating },
+			"the namespace is being deleted"},
+		{"the namespace goes, an object without status", func(in *Input) {
+			in.Namespace, in.Live.Status = NamespaceTerminating, statusState(noStatus)
+		}, "the status isn't up to date: status.replicas, status.observedGeneration, status.conditions[type=Ready]"},
+		{"no object", func(in *Input) { in.Live = Live{} }, "the file asks for it and the cluster doesn't have it"},
+		{"no child", func(in *Input) { in.Child = Child{} }, "the ConfigMap doesn't exist"},
+		{"stale child", func(in *Input) { in.Child = childState(childStale, image) }, "the ConfigMap belongs to an earlier object of this name"},
+		{"frozen child", func(in *Input) { in.Child = childState(childFrozen, image) },
+			`the ConfigMap is immutable, and data.image is "drifted" and should be "nginx:1.27"`},
+		{"immutable child of the right data without a label", func(in *Input) {
+			in.Child = childState(childImmutable, image)
+			in.Child.Labels = nil
+		}, "metadata.labels[app.kubernetes.io/managed-by] is missing"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			in := convergedInput()
+			c.change(in)
+			if d := Decide(in); d.Reason != c.want {
+				t.Errorf("got  %s\nwant %s", d.Reason, c.want)
+			}
+		})
+	}
+}
+
+// TestLongNames: at 245 characters the child's name is as long as it may be.
+func TestLongNames(t *testing.T) {
+	t.Parallel()
+	for length, want := range map[int]Action{245: Create, 246: Update} {
+		in := convergedInput()
+		in.Key.Name = strings.Repeat("n", length)
+		in.Child = Child{}
+		if d := Decide(in); d.Action != want {
+			t.Errorf("%d characters: %s: %s", length, d.Action, d.Reason)
+		}
+	}
+	in := convergedInput()
+	in.Key.Name = strings.Repeat("n", 246)
+	v := judge(in)
+	if v.Action != Requeue || !v.Error || v.Target != ConfigMap || v.ready.reason != "NameTooLong" {
+		t.Errorf("verdict %+v", v)
+	}
+}
+
+// TestPreconditions: each step names the object that was judged, and no other.
+func TestPreconditions(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		change func(*Input)
+		want   Step
+	}{
+		{"create the namespace", func(in *Input) { in.Live, in.Namespace = Live{}, NamespaceMissing }, Step{Kind: StepCreateNamespace}},
+		{"create", func(in *Input) { in.Live = Live{} }, Step{Kind: StepApply}},
+		{"update", func(in *Input) { in.Desired.Image = newImage }, Step{Kind: StepApply, UID: "uid-live", ResourceVersion: "live-1"}},
+		{"create the child", func(in *Input) { in.Child = Child{} }, Step{Kind: StepCreateChild}},
+		{"update the child", func(in *Input) { in.Child.Labels = nil }, Step{Kind: StepUpdateChild, UID: "uid-child", ResourceVersion: "child-1"}},
+		{"delete the child", func(in *Input) { in.Child = childState(childStale, image) }, Step{Kind: StepDeleteChild, UID: "uid-child", ResourceVersion: "child-1"}},
+		{"write the status", func(in *Input) { in.Live.Status.Replicas = 1 }, Step{Kind: StepWriteStatus, ResourceVersion: "live-1"}},
+	} {
+		in := convergedInput()
+		c.change(in)
+		got := Decide(in).Step
+		if has := (got.Desired != nil) == (c.want.Kind == StepApply) && (got.Status != nil) == (c.want.Kind == StepWriteStatus); !has {
+			t.Errorf("%s: content of another kind: %+v", c.name, got)
+		}
+		got.Desired, got.Child, got.Status = nil, nil, nil
+		if got != c.want {
+			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestAnswers: what a refusal, or an answer other than what was written, says to
+// people and in the status. The server's own text stays out of the status.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	spoilt := func(in *Input) {
+		in.Desired.Image, in.Child.Data["image"], in.Live.Status.Replicas = newImage, "drifted", 1
+	}
+	for _, c := range []struct {
+		name            string
+		outcomes        Outcomes
+		reason, message string
+	}{
+		{"spec refused", Outcomes{partSpec: {Refused: "not allowed", Detail: "policy 7 says no"}, partChild: {Refused: "not allowed"}},
+			"the API server refused to apply the WebService: policy 7 says no", "The API server refused to apply the WebService: not allowed"},
+		{"spec refused, no text", Outcomes{partSpec: {Refused: "not allowed"}, partChild: {Refused: "not allowed"}},
+			"the API server refused to apply the WebService: not allowed", "The API server refused to apply the WebService: not allowed"},
+		{"spec changed on the way", Outcomes{partSpec: {Sent: true}, partChild: {Refused: "not allowed"}},
+			"the API server answered the write of spec.image with other values: something changes them on the way, such as a webhook",
+			"The API server keeps other values than were written: spec.image"},
+	} {
+		in := convergedInput()
+		spoilt(in)
+		in.Outcomes = c.outcomes
+		v := judge(in)
+		if v.Reason != c.reason || v.ready.message != c.message || !v.Error {
+			t.Errorf("%s: %q, %q", c.name, v.Reason, v.ready.message)
+		}
+	}
+}
+
+// TestChildOfARefusedSpec: what the server has is looked after all the same.
+func TestChildOfARefusedSpec(t *testing.T) {
+	t.Parallel()
+	in := convergedInput()
+	in.Desired.Image, in.Child = newImage, Child{}
+	in.Outcomes[partSpec].Refused = "not allowed"
+	d := Decide(in)
+	if d.Step.Kind != StepCreateChild || d.Step.Child.Data["image"] != image {
+		t.Errorf("got %+v, want the child of the live spec", d)
+	}
+}
+
+// TestStatusThatCantBeWritten doesn't hide what was wrong before.
+func TestStatusThatCantBeWritten(t *testing.T) {
+	t.Parallel()
+	const conflict = "a ConfigMap of that name belongs to someone else: remove or rename it, or rename the WebService"
+	const undeclared = "the CRD webservices.apps.labhub.io doesn't declare status.a, status.b: add them to it, as in manifests/crd"
+	const refused = "the API server refused to write the status: forbidden"
+	for _, c := range []struct {
+		name    string
+		foreign bool
+		outcome Outcome
+		target  Target
+		want    string
+	}{
+		{"dropped", false, Outcome{Sent: true}, WebService, undeclared},
+		{"refused", false, Outcome{Refused: "forbidden"}, WebService, refused},
+		{"dropped, on a conflict", true, Outcome{Sent: true}, ConfigMap, conflict + "; " + undeclared},
+		{"refused, on a conflict", true, Outcome{Refused: "forbidden"}, ConfigMap, conflict + "; " + refused},
+	} {
+		in := convergedInput()
+		in.CRD.Missing = []string{"status.a", "status.b"}
+		in.Live.Status.Conditions[0].Message = ""
+		in.Outcomes[partStatus] = c.outcome
+		if c.foreign {
+			in.Child = childState(foreignUnowned, image)
+		}
+		if d := Decide(in); d.Reason != c.want || !d.Error || d.Target != c.target || d.Action != Requeue {
+			t.Errorf("%s: %s on %s: %s", c.name, d.Action, d.Target.Name(in.Key), d.Reason)
+		}
+	}
+}
+
+// TestNothingIsWrittenTo: inputs are shared with caches.
+func TestNothingIsWrittenTo(t *testing.T) {
+	t.Parallel()
+	for _, o := range inOrder() {
+		in, same := convergedInput(), convergedInput()
+		o.apply(in)
+		o.apply(same)
+		Decide(in)
+		if !reflect.DeepEqual(in, same) {
+			t.Errorf("%s: the input was changed", o.name)
+		}
+	}
+}
+
+// TestTimeHasNoSay: the same at any time, but for the time of a condition.
+func TestTimeHasNoSay(t *testing.T) {
+	t.Parallel()
+	for _, o := range inOrder() {
+		in := convergedInput()
+		o.apply(in)
+		now := Decide(in)
+		in.Now = in.Now.Add(24 * time.Hour)
+		later := Decide(in)
+		now.Step.Status, later.Step.Status = nil, nil
+		if !reflect.DeepEqual(now, later) {
+			t.Errorf("%s: %+v, a day later %+v", o.name, now, later)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "labhub.io/webservice-controller/internal/api/v1"
+)
+
+// Fields says who owns which of the fields that a file can state. It is worked
+// out once for each version of an object, so that comparing costs nothing.
+type Fields struct {
+	// Image, Replicas and Tier: our own apply owns the field of spec.
+	Image, Replicas, Tier bool
+	// Labels, Annotations and Finalizers are those that our own apply owns, sorted.
+	Labels, Annotations, Finalizers []string
+	// ImageBy, ReplicasBy and TierBy name another manager that owns the field;
+	// "" where there is none.
+	ImageBy, ReplicasBy, TierBy string
+}
+
+// HasLabel says whether our own apply owns the label key.
+func (f *Fields) HasLabel(key string) bool {
+	_, ok := slices.BinarySearch(f.Labels, key)
+	return ok
+}
+
+// OwnedFields reads the entries of an object's managedFields. An entry that
+// can't be read is an error: guessing at ownership would release or take
+// fields that it shouldn't.
+func OwnedFields(entries []metav1.ManagedFieldsEntry) (Fields, error) {
+	var f Fields
+	for i := range entries {
+		e := &entries[i]
+		if e.FieldsV1 == nil || e.Subresource != "" {
+			continue
+		}
+		var set fieldSet
+		if err := json.Unmarshal(e.FieldsV1.GetRawBytes(), &set); err != nil {
+			return Fields{}, fmt.Errorf("managedFields of %s: %w", e.Manager, err)
+		}
+		if e.Manager == v1.Manager && e.Operation == metav1.ManagedFieldsOperationApply {
+			f.take(&set)
+		} else {
+			f.note(&set, e.Manager)
+		}
+	}
+	return f, nil
+}
+
+// fieldSet is the part of a FieldsV1 that a file can state.
+type fieldSet struct {
+	Spec struct {
+		Image    *struct{} `json:"f:image"`
+		Replicas *struct{} `json:"f:replicas"`
+		Tier     *struct{} `json:"f:tier"`
+	} `json:"f:spec"`
+	Metadata struct {
+		Labels      map[string]json.RawMessage `json:"f:labels"`
+		Annotations map[string]json.RawMessage `json:"f:annotations"`
+		Finalizers  map[string]json.RawMessage `json:"f:finalizers"`
+	} `json:"f:metadata"`
+}
+
+// take adds an entry of ours: there is one for each API version that we applied with.
+func (f *Fields) take(s *fieldSet) {
+	f.Image = f.Image || s.Spec.Image != nil
+	f.Replicas = f.Replicas || s.Spec.Replicas != nil
+	f.Tier = f.Tier || s.Spec.Tier != nil
+	f.Labels = names(f.Labels, s.Metadata.Labels)
+	f.Annotations = names(f.Annotations, s.Metadata.Annotations)
+	f.Finalizers = names(f.Finalizers, s.Metadata.Finalizers)
+}
+
+func (f *Fields) note(s *fieldSet, manager string) {
+	if s.Spec.Image != nil {
+		f.ImageBy = manager
+	}
+	if s.Spec.Replicas != nil {
+		f.ReplicasBy = manager
+	}
+	if s.Spec.Tier != nil {
+		f.TierBy = manager
+	}
+}
+
+// names adds the members of a map ("f:name") or of a set (`v:"name"`) to out,
+// sorted. The member "." stands for the collection itself.
+func names(out []string, members map[string]json.RawMessage) []string {
+	for m := range members {
+		if name, ok := strings.CutPrefix(m, "f:"); ok {
+			out = append(out, name)
+		} else if quoted, ok := strings.CutPrefix(m, "v:"); ok {
+			var name string
+			if json.Unmarshal([]byte(quoted), &name) == nil {
+				out = append(out, name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

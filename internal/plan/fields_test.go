@@ -1,0 +1,99 @@
+package plan
+
+import (
+	"reflect"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// entry is an item of managedFields as the API server writes it.
+func entry(manager, operation, subresource, fields string) metav1.ManagedFieldsEntry {
+	return metav1.ManagedFieldsEntry{
+		Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), APIVersion: "apps.labhub.io/v1",
+		FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}, Subresource: subresource,
+	}
+}
+
+const (
+	oursApplied = `{"f:metadata":{"f:annotations":{"f:note":{}},` +
+		`"f:finalizers":{"v:\"webservice.labhub.io/cleanup\"":{}},` +
+		`"f:labels":{"f:webservice.labhub.io/source":{},"f:team":{}}},` +
+		`"f:spec":{"f:image":{},"f:replicas":{}}}`
+	kubectlEdited = `{"f:metadata":{"f:labels":{".":{},"f:hand":{}}},"f:spec":{"f:image":{},"f:tier":{}}}`
+	statusWritten = `{"f:status":{".":{},"f:conditions":{".":{},"k:{\"type\":\"Ready\"}":{".":{},"f:status":{},"f:type":{}}},"f:replicas":{}}}`
+)
+
+func TestOwnedFields(t *testing.T) {
+	t.Parallel()
+	ours := entry("webservice-controller", "Apply", "", oursApplied)
+	oursWant := Fields{
+		Image: true, Replicas: true,
+		Labels:      []string{"team", "webservice.labhub.io/source"},
+		Annotations: []string{"note"},
+		Finalizers:  []string{"webservice.labhub.io/cleanup"},
+	}
+	edited := oursWant
+	edited.ImageBy, edited.TierBy = "kubectl-edit", "kubectl-edit"
+	merged := oursWant
+	merged.Tier, merged.Labels = true, []string{"older", "team", "webservice.labhub.io/source"}
+
+	for _, c := range []struct {
+		name    string
+		entries []metav1.ManagedFieldsEntry
+		want    Fields
+	}{
+		{"no entries", nil, Fields{}},
+		{"our apply", []metav1.ManagedFieldsEntry{ours}, oursWant},
+		{"our apply, then kubectl edit", []metav1.ManagedFieldsEntry{ours, entry("kubectl-edit", "Update", "", kubectlEdited)}, edited},
+		{"entries of status don't count", []metav1.ManagedFieldsEntry{
+			ours, entry("webservice-controller", "Update", "status", statusWritten), entry("webservice-controller", "Apply", "status", `{"f:spec":{"f:tier":{}}}`),
+		}, oursWant},
+		{"another manager's apply isn't ours", []metav1.ManagedFieldsEntry{entry("kubectl", "Apply", "", `{"f:spec":{"f:replicas":{}}}`)}, Fields{ReplicasBy: "kubectl"}},
+		{"our own update isn't an apply", []metav1.ManagedFieldsEntry{entry("webservice-controller", "Update", "", `{"f:metadata":{"f:finalizers":{".":{},"v:\"x\"":{}}}}`)}, Fields{}},
+		{"two applies of ours add up", []metav1.ManagedFieldsEntry{
+			ours, entry("webservice-controller", "Apply", "", `{"f:metadata":{"f:labels":{"f:older":{},"f:team":{}}},"f:spec":{"f:tier":{}}}`),
+		}, merged},
+		{"the later of two others is named", []metav1.ManagedFieldsEntry{
+			entry("kubectl-create", "Update", "", kubectlEdited), entry("kubectl-edit", "Update", "", kubectlEdited),
+		}, Fields{ImageBy: "kubectl-edit", TierBy: "kubectl-edit"}},
+		{"an entry without fields", []metav1.ManagedFieldsEntry{{Manager: "webservice-controller", Operation: "Apply"}}, Fields{}},
+		{"members of unknown kinds are passed over", []metav1.ManagedFieldsEntry{
+			entry("webservice-controller", "Apply", "", `{"f:metadata":{"f:finalizers":{"i:0":{},"k:{}":{},"v:1":{},"v:\"a\"":{}}},"f:other":{}}`),
+		}, Fields{Finalizers: []string{"a"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := OwnedFields(c.entries)
+			if err != nil || !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got %+v, %v\nwant %+v", got, err, c.want)
+			}
+		})
+	}
+}
+
+func TestOwnedFieldsThatCantBeRead(t *testing.T) {
+	t.Parallel()
+	for name, fields := range map[string]string{
+		"not JSON":       `{"f:spec":`,
+		"not an object":  `"f:spec"`,
+		"spec is a text": `{"f:spec":"f:image"}`,
+	} {
+		got, err := OwnedFields([]metav1.ManagedFieldsEntry{
+			entry("webservice-controller", "Apply", "", oursApplied), entry("odd-tool", "Update", "", fields),
+		})
+		if err == nil || !reflect.DeepEqual(got, Fields{}) {
+			t.Errorf("%s: %+v, %v; want no fields and an error", name, got, err)
+		} else if want := "managedFields of odd-tool: "; len(err.Error()) <= len(want) || err.Error()[:len(want)] != want {
+			t.Errorf("%s: the error %q doesn't name the manager", name, err)
+		}
+	}
+}
+
+func TestHasLabel(t *testing.T) {
+	t.Parallel()
+	f := Fields{Labels: []string{"a", "c"}}
+	if !f.HasLabel("a") || f.HasLabel("b") || !f.HasLabel("c") {
+		t.Error("a and c are there, b isn't")
+	}
+}

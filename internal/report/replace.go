@@ -1,0 +1,60 @@
+package report
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// WriteError is a file or directory that couldn't be written. errors.Is finds
+// the cause beneath it, such as fs.ErrPermission or syscall.ENOSPC.
+type WriteError struct {
+	// Path is the file or directory that was to be written.
+	Path string
+	// Err is what the operating system said.
+	Err error
+}
+
+// Error names the path and the cause.
+func (e *WriteError) Error() string { return "can't write " + e.Path + ": " + e.Err.Error() }
+
+// Unwrap yields the cause.
+func (e *WriteError) Unwrap() error { return e.Err }
+
+// tempPattern matches files that are still being written, whatever their name
+// will be: hidden, and hard to mistake for a user's own.
+const tempPattern = ".webservice-controller-*.tmp"
+
+// replaceFile writes beside the old file and renames over it. There is no
+// fsync: after a power cut the report is made anew, and a process that dies
+// leaves the old one.
+func replaceFile(path string, write func(io.Writer) error) error {
+	temp, err := os.CreateTemp(filepath.Dir(path), tempPattern)
+	if err != nil {
+		return &WriteError{Path: path, Err: err}
+	}
+	err = errors.Join(write(temp), temp.Chmod(0o644), temp.Close())
+	if err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		return &WriteError{Path: path, Err: errors.Join(err, os.Remove(temp.Name()))}
+	}
+	return nil
+}
+
+// removeStale deletes what processes that died while writing left behind. Only
+// the holder of the directory's lock may call it.
+func removeStale(dir string) error {
+	stale, err := fs.Glob(os.DirFS(dir), tempPattern)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range stale {
+		errs = append(errs, os.Remove(filepath.Join(dir, name)))
+	}
+	return errors.Join(errs...)
+}

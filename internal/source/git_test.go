@@ -1,0 +1,101 @@
+package source
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var (
+	commitA = strings.Repeat("a", 40)
+	commitB = strings.Repeat("b", 64)
+)
+
+func TestRevision(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		files    map[string]string
+		source   string // the directory that is looked from
+		revision string
+	}{
+		{"no checkout", map[string]string{"desired/a.yaml": ""}, "desired", ""},
+		{"branch", map[string]string{".git/HEAD": "ref: refs/heads/main\n", ".git/refs/heads/main": commitA + "\n"}, ".", commitA},
+		{"from below", map[string]string{".git/HEAD": "ref: refs/heads/main\n", ".git/refs/heads/main": commitA, "deploy/desired/a.yaml": ""}, "deploy/desired", commitA},
+		{"detached", map[string]string{".git/HEAD": commitB + "\n"}, ".", commitB},
+		{"packed", map[string]string{".git/HEAD": "ref: refs/heads/a/b\n", ".git/packed-refs": "# pack-refs\n" + commitB + " refs/heads/a\n" + commitA + " refs/heads/a/b\n^" + commitB + "\n"}, ".", commitA},
+		{"loose before packed", map[string]string{".git/HEAD": "ref: refs/heads/a\n", ".git/refs/heads/a": commitA, ".git/packed-refs": commitB + " refs/heads/a\n"}, ".", commitA},
+		{"symbolic", map[string]string{".git/HEAD": "ref: refs/heads/a\n", ".git/refs/heads/a": "ref: refs/heads/b\n", ".git/refs/heads/b": commitA}, ".", commitA},
+		{"circle", map[string]string{".git/HEAD": "ref: refs/heads/a\n", ".git/refs/heads/a": "ref: refs/heads/a\n"}, ".", ""},
+		{"unborn branch", map[string]string{".git/HEAD": "ref: refs/heads/main\n"}, ".", ""},
+		{"reference out of the git directory", map[string]string{".git/HEAD": "ref: refs/../../secret\n", "secret": commitA}, ".", ""},
+		{"no commit", map[string]string{".git/HEAD": strings.Repeat("g", 40)}, ".", ""},
+		{
+			"worktree", map[string]string{
+				"main/.git/worktrees/w/HEAD": "ref: refs/heads/w\n", "main/.git/worktrees/w/commondir": "../..\n",
+				"main/.git/refs/heads/w": commitA, "w/.git": "gitdir: ../main/.git/worktrees/w\n", "w/desired/a.yaml": "",
+			}, "w/desired", commitA,
+		},
+		{"git file that leads nowhere", map[string]string{".git": "gitdir: /nowhere\n"}, ".", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := writeTree(t, test.files)
+			if got := findCheckout(filepath.Join(dir, test.source)).revision(); got != test.revision {
+				t.Errorf("%q, want %q", got, test.revision)
+			}
+		})
+	}
+}
+
+func TestRevisionIsThatOfTheFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := writeTree(t, map[string]string{".git/HEAD": commitA, "desired/a.yaml": named("a")})
+		s := NewScanner(config(filepath.Join(dir, "desired")))
+		if got := scan(t, s).Revision; got != commitA {
+			t.Errorf("%q", got)
+		}
+		writeFile(t, filepath.Join(dir, ".git/HEAD"), commitB)
+		if got := scan(t, s).Revision; got != commitB {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+func TestGitAtWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := writeTree(t, map[string]string{".git/HEAD": commitA, ".git/index.lock": "", "a.yaml": named("a")})
+		s := NewScanner(config(dir))
+		go func() {
+			time.Sleep(5 * time.Second)
+			if !strings.HasPrefix(s.Waiting(), "a git command is at work: ") {
+				t.Errorf("waiting: %q", s.Waiting())
+			}
+			_ = os.Remove(filepath.Join(dir, ".git/index.lock"))
+		}()
+		start := time.Now()
+		got := scan(t, s)
+		if waited := time.Since(start); waited < 5*time.Second || waited > 6*time.Second {
+			t.Errorf("waited %v", waited)
+		}
+		if keysOf(got.Objects) != "shop/a" || len(got.Warnings) > 0 || s.Waiting() != "" {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestLockThatWasLeftBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := writeTree(t, map[string]string{".git/HEAD": commitA, ".git/index.lock": "", "desired/a.yaml": named("a")})
+		start := time.Now()
+		got := scan(t, NewScanner(config(filepath.Join(dir, "desired"))))
+		if waited := time.Since(start); waited < staleLock || waited > staleLock+time.Second {
+			t.Errorf("waited %v", waited)
+		}
+		want := "../.git/index.lock: is older than 30s: remove it, unless a git command is still at work"
+		if keysOf(got.Objects) != "shop/a" || texts(got.Warnings) != want {
+			t.Errorf("objects: %s, warnings: %s", keysOf(got.Objects), texts(got.Warnings))
+		}
+	})
+}

@@ -1,0 +1,120 @@
+// Package web serves what the controller knows of itself over HTTP: health,
+// readiness and the report. It is read-only: GET and HEAD are all it answers to.
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"labhub.io/webservice-controller/internal/report"
+)
+
+// Server serves until it is shut down.
+type Server struct {
+	listener net.Listener
+	http     *http.Server
+	latest   atomic.Pointer[report.Report]
+	ready    func() error
+}
+
+// Times that bound every connection.
+const (
+	headerTimeout = 5 * time.Second
+	writeTimeout  = 30 * time.Second
+	idleTimeout   = time.Minute
+	shutdownGrace = 3 * time.Second
+)
+
+// Listen takes addr, so that an address that can't be had is known at once.
+// ready is asked by /readyz; its error is the answer.
+func Listen(ctx context.Context, addr string, ready func() error) (*Server, error) {
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("http.addr %s can't be listened on: %w", addr, err)
+	}
+	s := &Server{listener: listener, ready: ready}
+	s.http = &http.Server{
+		Handler:           s.routes(),
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout,
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: 16 << 10,
+	}
+	return s, nil
+}
+
+// Addr is the address that is served, with the port that was found free.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// Publish makes r the report that is served. The server only reads it.
+func (s *Server) Publish(r *report.Report) { s.latest.Store(r) }
+
+// Serve answers requests until Shutdown.
+func (s *Server) Serve() error {
+	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serving http: %w", err)
+	}
+	return nil
+}
+
+// Shutdown lets requests under way end, for a short time, and stops.
+func (s *Server) Shutdown() error {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)
+	defer cancel()
+	if err := s.http.Shutdown(ctx); err != nil {
+		return s.http.Close()
+	}
+	return nil
+}
+
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "ok") })
+	mux.HandleFunc("/readyz", s.readyz)
+	mux.HandleFunc("/api/report", s.report)
+	return readOnly(mux)
+}
+
+// readOnly refuses every method that could be meant to change something.
+func readOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			text(w, http.StatusMethodNotAllowed, "only GET and HEAD")
+			return
+		}
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
+	if err := s.ready(); err != nil {
+		text(w, http.StatusServiceUnavailable, err.Error())
+		return
+	}
+	text(w, http.StatusOK, "ok")
+}
+
+func (s *Server) report(w http.ResponseWriter, _ *http.Request) {
+	r := s.latest.Load()
+	if r == nil {
+		text(w, http.StatusServiceUnavailable, "there is no report yet")
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = report.Encode(w, r) // the client has gone: nobody is left to tell
+}
+
+func text(w http.ResponseWriter, code int, body string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(code)
+	_, _ = io.WriteString(w, body+"\n") // the client has gone: nobody is left to tell
+}
