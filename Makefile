@@ -11,6 +11,8 @@ VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 # One set of flags for whatever touches the labcluster module: its dependencies
 # are compiled once for building, testing and linting together.
 LAB := cd cmd/labcluster && CGO_ENABLED=0 GOFLAGS=-trimpath
+# The modules of Kubernetes carry no version: the link says which one it is.
+KUBERNETES := $(shell awk '$$1 == "k8s.io/kubernetes" { print $$2; exit }' cmd/labcluster/go.mod)
 LAB_SOURCES := $(shell find cmd/labcluster -name '*.go' -o -name 'go.*')
 
 CONTROLLER_GEN := go tool -modfile=tools/controller-gen/go.mod controller-gen
@@ -30,7 +32,7 @@ bin/webservice-controller:
 
 bin/labcluster: $(LAB_SOURCES)
 	@echo 'building bin/labcluster, a Kubernetes API server: about 6 minutes on 2 cores the first time'
-	@$(LAB) go build -buildvcs=false -ldflags '-s -w' -o ../../bin/labcluster .
+	@$(LAB) go build -buildvcs=false -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES)' -o ../../bin/labcluster .
 	@touch $@
 
 demo: build ## start a control plane and the controller on desired/; Ctrl-C ends both

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"strconv"
 	"strings"
@@ -32,7 +33,7 @@ type apiServer struct {
 }
 
 func startAPIServer(ctx context.Context, h *home, etcdURL string, o upOptions) (*apiServer, error) {
-	listener, err := listen(h, o.port)
+	listener, err := listen(ctx, h, o.port)
 	if err != nil {
 		return nil, err
 	}
@@ -73,9 +74,9 @@ func (s *apiServer) stop() error {
 }
 
 // listen prefers the port of the last run, so that kubeconfigs handed out then go on working.
-func listen(h *home, port int) (net.Listener, error) {
+func listen(ctx context.Context, h *home, port int) (net.Listener, error) {
 	if port != 0 {
-		l, err := listenOn(port)
+		l, err := listenOn(ctx, port)
 		if errors.Is(err, syscall.EADDRINUSE) {
 			return nil, fmt.Errorf("port %d on %s is taken; choose another --port, or 0 for a free one", port, loopback)
 		}
@@ -84,18 +85,19 @@ func listen(h *home, port int) (net.Listener, error) {
 		}
 		return l, rememberPort(h, l)
 	}
-	if l, err := listenOn(lastPort(h)); err == nil {
+	if l, err := listenOn(ctx, lastPort(h)); err == nil {
 		return l, rememberPort(h, l)
 	}
-	l, err := listenOn(0)
+	l, err := listenOn(ctx, 0)
 	if err != nil {
 		return nil, fmt.Errorf("no free port on %s: %w", loopback, err)
 	}
 	return l, rememberPort(h, l)
 }
 
-func listenOn(port int) (net.Listener, error) {
-	return net.Listen("tcp4", net.JoinHostPort(loopback, strconv.Itoa(port)))
+func listenOn(ctx context.Context, port int) (net.Listener, error) {
+	var config net.ListenConfig
+	return config.Listen(ctx, "tcp4", net.JoinHostPort(loopback, strconv.Itoa(port)))
 }
 
 // lastPort is 0 where there is none: any will do then.
@@ -118,7 +120,7 @@ func rememberPort(h *home, l net.Listener) error {
 	return nil
 }
 
-func portOf(l net.Listener) int { return l.Addr().(*net.TCPAddr).Port }
+func portOf(l net.Listener) int { return int(netip.MustParseAddrPort(l.Addr().String()).Port()) }
 
 // serverFlags are kube-apiserver's own, as one would write them on its command line.
 func serverFlags(h *home, ca *authority, etcdURL, audit string) ([]string, error) {

@@ -21,11 +21,11 @@ func auditFlags(h *home, file string) ([]string, error) {
 	if file == "" {
 		return nil, nil
 	}
-	file, err := filepath.Abs(file)
+	path, err := filepath.Abs(file)
 	if err != nil {
 		return nil, fmt.Errorf("find --audit %s: %w", file, err)
 	}
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("--audit must be a file that you may write: %w", err)
 	}
@@ -36,7 +36,7 @@ func auditFlags(h *home, file string) ([]string, error) {
 		return nil, fmt.Errorf("write the audit policy: %w", err)
 	}
 	return []string{
-		"--audit-log-path=" + file,
+		"--audit-log-path=" + path,
 		"--audit-log-format=json",
 		"--audit-log-mode=blocking",
 		"--audit-log-maxsize=1000000", // megabytes: a reader at an offset must never be rotated away

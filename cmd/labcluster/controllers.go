@@ -25,7 +25,7 @@ import (
 const (
 	collectorWorkers = 20
 	// syncPeriod is how soon the collector sees a new kind. Between changes of CRDs it is answered from memory.
-	syncPeriod = 500 * time.Millisecond
+	syncPeriod = 200 * time.Millisecond
 	// settleTime is how long discovery may trail behind the last event of a CRD.
 	settleTime = 5 * time.Second
 	pollPeriod = 20 * time.Millisecond

@@ -21,10 +21,9 @@ var errEtcdEnded = errors.New("etcd ended by itself")
 const maxSocketPath = 100
 
 type etcd struct {
-	url     string
-	ended   context.Context // done when etcd is, whoever ended it
-	server  *embed.Etcd
-	cleanup func()
+	url    string
+	ended  context.Context // done when etcd is, whoever ended it
+	server *embed.Etcd
 }
 
 // startEtcd serves on unix sockets: no port to collide, and no other user can reach it.
@@ -71,14 +70,23 @@ func etcdConfig(home *home, client, peer url.URL, noFsync bool) *embed.Config {
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	cfg.UnsafeNoFsync = noFsync
-	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(etcdLogger(home.log))
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(etcdLogger(home))
 	return cfg
 }
 
-func etcdLogger(w io.Writer) *zap.Logger {
-	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, w))
-	encoder := zapcore.NewConsoleEncoder(zap.NewProductionEncoderConfig())
-	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(w)), zapcore.WarnLevel))
+func etcdLogger(h *home) *zap.Logger {
+	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, h.log))
+	config := zap.NewProductionEncoderConfig()
+	config.EncodeTime = zapcore.ISO8601TimeEncoder
+	core := zapcore.NewCore(zapcore.NewConsoleEncoder(config), zapcore.Lock(h.log), zapcore.WarnLevel)
+	return zap.New(core, zap.WithFatalHook(fatalHook{h}))
+}
+
+type fatalHook struct{ home *home }
+
+func (f fatalHook) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
+	f.home.gaveUp("etcd")
+	zapcore.WriteThenFatal.OnWrite(entry, fields)
 }
 
 func socketURL(dir, name string) url.URL {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log"
 	"os"
@@ -27,9 +28,10 @@ type home struct {
 	dir     string // absolute
 	lock    *os.File
 	log     *os.File
+	stderr  io.Writer
 }
 
-func openHome(given string) (*home, error) {
+func openHome(given string, stderr io.Writer) (*home, error) {
 	dir, err := filepath.Abs(given)
 	if err != nil {
 		return nil, fmt.Errorf("find --dir %s: %w", given, err)
@@ -41,7 +43,7 @@ func openHome(given string) (*home, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &home{asGiven: given, dir: dir, lock: lock}
+	h := &home{asGiven: given, dir: dir, lock: lock, stderr: stderr}
 	// Truncated: a log is there to explain the last start.
 	h.log, err = os.OpenFile(h.path(logFile), os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -81,11 +83,16 @@ func lockDir(path string) (*os.File, error) {
 func (h *home) captureLogs() {
 	klog.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(h.log))))
 	log.SetOutput(h.log)
-	// klog.Fatal ends the process from deep inside a part. That must not look like a silent death.
+	exit := klog.OsExit
 	klog.OsExit = func(code int) {
-		fmt.Fprintf(os.Stderr, "labcluster: the API server gave up; the reason is at the end of %s\n", h.path(logFile))
-		os.Exit(max(code, exitFailed))
+		h.gaveUp("the API server")
+		exit(code)
 	}
+}
+
+// gaveUp is for a fatal error that ends the process from deep inside a part: it must not look like a silent death.
+func (h *home) gaveUp(part string) {
+	fmt.Fprintf(h.stderr, "labcluster: %s gave up; the reason is at the end of %s\n", part, h.given(logFile))
 }
 
 func (h *home) path(name string) string { return filepath.Join(h.dir, name) }
@@ -93,12 +100,12 @@ func (h *home) path(name string) string { return filepath.Join(h.dir, name) }
 // given is a path as the user would write it, for messages.
 func (h *home) given(name string) string { return filepath.Join(h.asGiven, name) }
 
-// explain turns the end of ctx into success, since being told to stop is no failure, and points at the log.
+// explain points at the log, unless ctx has ended: being told to stop is no failure.
 func (h *home) explain(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() != nil {
-		return nil
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w; details are in %s", err, h.given(logFile))
 	}
-	return fmt.Errorf("%w; details are in %s", err, h.given(logFile))
+	return nil
 }
 
 func (h *home) close() {

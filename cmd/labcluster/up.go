@@ -52,7 +52,7 @@ func parseUp(args []string) (upOptions, error) {
 // up starts everything, says so, and serves until ctx ends or a part fails. Parts stop in the reverse order of
 // their start, each only after the ones that depend on it: controllers, API server, etcd.
 func up(ctx context.Context, o upOptions, stdout, stderr io.Writer) (err error) {
-	home, err := openHome(o.dir)
+	home, err := openHome(o.dir, stderr)
 	if err != nil {
 		return err
 	}
@@ -74,15 +74,16 @@ func up(ctx context.Context, o upOptions, stdout, stderr io.Writer) (err error) 
 }
 
 func serve(ctx context.Context, home *home, store *etcd, server *apiServer, stdout, stderr io.Writer) error {
-	// Whichever part ends first ends the others.
-	ctx, cancel := context.WithCancelCause(ctx)
+	// Whichever part ends first ends the others. A signal doesn't count until all has started: an API server that is
+	// stopped half-way through its start takes the process with it, etcd included.
+	parts, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	defer context.AfterFunc(server.ended, func() { cancel(errAPIServerEnded) })()
 	defer context.AfterFunc(store.ended, func() { cancel(errEtcdEnded) })()
 
-	readyCtx, cancelReady := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready after %s", readyTimeout))
-	defer cancelReady()
-	if err := waitReady(readyCtx, server.client); err != nil {
+	starting, cancelStarting := context.WithTimeoutCause(parts, readyTimeout, fmt.Errorf("not ready after %s", readyTimeout))
+	defer cancelStarting()
+	if err := waitReady(starting, server.client); err != nil {
 		return err
 	}
 	controllers, err := startControllers(ctx, server.client)
@@ -90,15 +91,24 @@ func serve(ctx context.Context, home *home, store *etcd, server *apiServer, stdo
 		return err
 	}
 	defer controllers.stop()
-	if err := controllers.waitSynced(readyCtx); err != nil {
+	if err := controllers.waitSynced(starting); err != nil {
 		return err
 	}
 	if err := home.writeKubeconfig(server.client); err != nil {
 		return err
 	}
+	if ctx.Err() == nil {
+		announce(home, stdout, stderr)
+	}
+	select {
+	case <-ctx.Done():
+	case <-parts.Done():
+	}
+	return context.Cause(parts)
+}
+
+func announce(home *home, stdout, stderr io.Writer) {
 	kubeconfig := home.given(kubeconfigFile)
 	fmt.Fprintf(stderr, "next: export KUBECONFIG=%s, then %s kubectl get namespaces; Ctrl-C stops it, the data stays\n", kubeconfig, os.Args[0])
 	fmt.Fprintf(stdout, "ready kubeconfig=%s\n", kubeconfig)
-	<-ctx.Done()
-	return context.Cause(ctx)
 }

@@ -32,6 +32,10 @@ type app struct {
 
 	// unwritten is the last error of writing the report, so that it is told once.
 	unwritten string
+	// published: there was a report. unready is why we couldn't work at the last
+	// one, and told whether that was logged.
+	published, told bool
+	unready         string
 }
 
 // newApp reads the settings, takes the out directory and puts the parts
@@ -108,6 +112,25 @@ func (a *app) publish(r *report.Report) {
 		a.unwritten = err.Error()
 		a.log.Error("the report can't be written; the old one stays", "err", err)
 	}
+	a.tellReadiness()
+}
+
+// tellReadiness logs why we can't work when that is new, and that we can again.
+// At the start nobody has answered yet: that isn't worth a line.
+func (a *app) tellReadiness() {
+	why := ""
+	if err := a.engine.Ready(); err != nil {
+		why = err.Error()
+	}
+	switch {
+	case a.published && why != "" && why != a.unready:
+		a.told = true
+		a.log.Warn("not ready", "why", why)
+	case why == "" && a.told:
+		a.told = false
+		a.log.Info("ready again")
+	}
+	a.published, a.unready = true, why
 }
 
 // listen starts to listen for HTTP. The default port may be taken by whatever

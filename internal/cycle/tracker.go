@@ -76,16 +76,9 @@ func (t *Tracker[K]) leave(s state) {
 	}
 }
 
-// Pause makes every key idle, keeping the last verdicts: nobody is there to act.
-func (t *Tracker[K]) Pause() {
-	for key, s := range t.keys {
-		if s.busy {
-			s.busy = false
-			t.keys[key] = s
-		}
-	}
-	t.busy = 0
-}
+// Cut closes an open cycle although keys can act: whoever worked on them has
+// gone. The keys stay as they are, and the next cycle has them too.
+func (t *Tracker[K]) Cut() { t.open = false }
 
 // Begin opens a cycle unless one is open, and says whether it did.
 func (t *Tracker[K]) Begin(trigger string) (began bool) {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"maps"
-	"slices"
 
 	v1 "labhub.io/webservice-controller/internal/api/v1"
 	"labhub.io/webservice-controller/internal/plan"
@@ -113,13 +112,22 @@ func (e *Engine) liveKeys() []plan.Key {
 // engine is locked.
 func (e *Engine) wakeAll(live []plan.Key, trigger report.Trigger) {
 	for _, key := range live {
-		e.wake(key, trigger)
+		e.wakeOne(key, trigger)
 	}
 	for key := range e.desired {
-		e.wake(key, trigger)
+		e.wakeOne(key, trigger)
 	}
 	// What is in neither was, and its account has to be closed.
-	for _, key := range slices.Collect(maps.Keys(e.items)) {
-		e.wake(key, trigger)
+	for key := range e.items {
+		e.wakeOne(key, trigger)
 	}
+}
+
+// wakeOne makes a key runnable as one of all. That the scan interval is over is
+// nothing that has happened to an object, so it doesn't cut a backoff short.
+func (e *Engine) wakeOne(key plan.Key, trigger report.Trigger) {
+	if it := e.items[key]; it != nil && trigger == report.TriggerInterval && it.backsOff() {
+		return
+	}
+	e.wake(key, trigger)
 }

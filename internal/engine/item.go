@@ -37,6 +37,11 @@ type item struct {
 	generation, observed int64
 }
 
+// backsOff: the object failed, and its next try isn't due yet.
+func (it *item) backsOff() bool {
+	return !it.ready && it.failures > 0 && time.Until(it.due) > 0
+}
+
 // written is the first write to an object in a cycle.
 type written struct {
 	action plan.Action

@@ -19,26 +19,14 @@ const grace = 5 * time.Second
 // to which something happens. It returns when all workers have ended.
 func (e *Engine) Lead(ctx context.Context) {
 	queue := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[plan.Key]{Name: "webservices"})
-	live := e.liveKeys()
-	e.mu.Lock()
-	e.queue = queue
-	trigger := report.TriggerLease
-	if e.tracker.Number() == 0 {
-		trigger = report.TriggerStart
-	}
-	if e.tracker.Begin(string(trigger)) {
-		e.begin(trigger)
-	}
-	e.wakeAll(live, trigger)
-	e.settle()
-	e.mu.Unlock()
+	e.open(queue)
 
 	steps, cancel := outlast(ctx, grace)
 	defer cancel()
 	var workers sync.WaitGroup
 	workers.Go(func() { e.prepare(ctx) })
 	for range e.opts.Workers {
-		workers.Go(func() { e.work(steps, queue) })
+		workers.Go(func() { e.work(ctx, steps, queue) })
 	}
 	<-ctx.Done()
 	queue.ShutDown()
@@ -46,8 +34,30 @@ func (e *Engine) Lead(ctx context.Context) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.queue = nil
-	e.tracker.Pause()
 	e.tellChange()
+}
+
+// open makes every key runnable that there is. News is taken from the moment
+// that there is a queue, so that nothing is missed between it and the look at
+// what is live.
+func (e *Engine) open(queue workqueue.TypedDelayingInterface[plan.Key]) {
+	ready := e.cluster.State() == nil
+	e.mu.Lock()
+	e.ready = ready
+	trigger := report.TriggerLease
+	if e.tracker.Number() == 0 {
+		trigger = report.TriggerStart
+	}
+	e.queue = queue
+	e.tracker.Cut()
+	e.tracker.Begin(string(trigger))
+	e.begin(trigger)
+	e.mu.Unlock()
+	live := e.liveKeys()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.wakeAll(live, trigger)
+	e.settle()
 }
 
 // outlast is a context that ends some time after ctx.
@@ -60,16 +70,17 @@ func outlast(ctx context.Context, by time.Duration) (context.Context, context.Ca
 	return longer, func() { stop(); cancel() }
 }
 
-// work takes keys until the queue is shut.
-func (e *Engine) work(ctx context.Context, queue workqueue.TypedDelayingInterface[plan.Key]) {
+// work takes keys until the queue is shut. A turn that has begun when ctx ends
+// goes on with steps; none begins after that: whoever leads next begins anew.
+func (e *Engine) work(ctx, steps context.Context, queue workqueue.TypedDelayingInterface[plan.Key]) {
 	var r run // one a worker: a turn in which nothing is to be done allocates nothing
 	for {
 		key, shut := queue.Get()
 		if shut {
 			return
 		}
-		if e.due(key, queue) {
-			e.reconcile(ctx, &r, key)
+		if ctx.Err() == nil && e.due(key, queue) {
+			e.reconcile(steps, &r, key)
 		}
 		queue.Done(key)
 	}

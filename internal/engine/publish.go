@@ -34,12 +34,13 @@ func (e *Engine) Publishing(ctx context.Context) {
 	}
 }
 
-// standing says whether a cycle lasts, and whether all is converged.
+// standing says whether a cycle lasts, and whether all is converged. One that
+// was cut off, since we don't lead any more, doesn't last: it rests.
 func (e *Engine) standing() (lasting, converged bool) {
 	state := e.cluster.State()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	lasting = !e.tracker.Settled()
+	lasting = !e.tracker.Settled() && e.queue != nil
 	if !lasting {
 		converged = e.converged(state)
 	}

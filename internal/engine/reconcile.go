@@ -20,12 +20,16 @@ func (e *Engine) reconcile(ctx context.Context, run *run, key plan.Key) {
 	for range maxSteps {
 		in, err := e.gather(run)
 		if err != nil {
-			e.wait(run, err)
+			e.unready(run, err)
 			return
 		}
 		decision := plan.Decide(in)
 		if decision.Verdict() {
 			e.rest(run, &decision)
+			return
+		}
+		if decision.Step.Kind == run.last {
+			e.fail(run, decision.Target, unseen())
 			return
 		}
 		if err := e.act(ctx, run, &decision); err != nil {
@@ -43,6 +47,15 @@ type run struct {
 	in  plan.Input
 	// found is a ConfigMap that the cluster's mirror doesn't know.
 	found plan.Child
+	// last is the step that was taken last in this turn.
+	last plan.StepKind
+}
+
+// unseen is the failure of a turn in which a step was taken and is asked for
+// again: its effect doesn't show, or was undone at once. Taking it again and
+// again would not end.
+func unseen() *plan.Failure {
+	return &plan.Failure{Class: plan.NotReady, Phrase: "what was written doesn't show in the cluster yet"}
 }
 
 func (e *Engine) start(r *run, key plan.Key) {
@@ -56,9 +69,6 @@ func (e *Engine) start(r *run, key plan.Key) {
 
 // gather looks at both sides. An error says why nothing can be decided now.
 func (e *Engine) gather(r *run) (*plan.Input, error) {
-	if err := e.cluster.State(); err != nil {
-		return nil, err
-	}
 	in := &r.in
 	e.mu.Lock()
 	want := e.desired[r.key]
@@ -68,6 +78,9 @@ func (e *Engine) gather(r *run) (*plan.Input, error) {
 	}
 	e.mu.Unlock()
 	e.cluster.Look(r.key, in)
+	if err := e.cluster.State(); err != nil {
+		return nil, err
+	}
 	if r.found.Exists() && !in.Child.Exists() {
 		in.Child = r.found
 	}
@@ -96,7 +109,7 @@ func (e *Engine) act(ctx context.Context, r *run, d *plan.Decision) error {
 		r.found = found
 		return nil
 	}
-	r.found = plan.Child{}
+	r.found, r.last = plan.Child{}, d.Step.Kind
 	e.noteWrite(r, d)
 	after := plan.Input{Key: r.key, Desired: r.in.Desired}
 	e.cluster.Look(r.key, &after)
@@ -136,7 +149,7 @@ func (e *Engine) fail(r *run, target plan.Target, err error) {
 	f := &plan.Failure{Err: err, Phrase: "failed"}
 	errors.As(err, &f)
 	if f.Class == plan.NotWriter || errors.Is(err, context.Canceled) {
-		e.wait(r, err)
+		e.wait(r, err, leaseRecheck)
 		return
 	}
 	e.mu.Lock()
@@ -158,16 +171,27 @@ func (e *Engine) fail(r *run, target plan.Target, err error) {
 	e.close(r, standing)
 }
 
-// wait closes the turn without a decision: it is the cluster that isn't ready,
-// or the lease that isn't ours. The change of that makes every key runnable.
-func (e *Engine) wait(r *run, why error) {
+// leaseRecheck is how long a key waits that wants to be written to while the
+// lease isn't ours: a renewal may have been late. Asking sends nothing.
+const leaseRecheck = 2 * time.Second
+
+// unready closes the turn since the cluster can't be worked on. When it can be
+// again, every key is made runnable, even if that is the case already.
+func (e *Engine) unready(r *run, why error) {
+	e.mu.Lock()
+	e.ready = false
+	e.mu.Unlock()
+	signal(e.state)
+	e.wait(r, why, e.opts.ScanInterval)
+}
+
+// wait closes the turn without a decision, for a reason that isn't the object's.
+func (e *Engine) wait(r *run, why error, after time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.noteFatal(why)
 	it := r.it
-	e.ready = false
-	signal(e.state)
-	it.due = time.Now().Add(e.opts.ScanInterval)
+	it.due = time.Now().Add(after)
 	it.judged, it.action, it.reason, it.target = true, plan.Requeue, why.Error(), plan.WebService
 	it.failing, it.suspended = false, false
 	e.close(r, cycle.Waiting)

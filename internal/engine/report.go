@@ -47,17 +47,20 @@ func (e *Engine) facts(state error) cycle.Facts {
 		Held: e.tracker.Count(cycle.Held), Failing: e.tracker.Count(cycle.Failing), Waiting: e.tracker.Count(cycle.Waiting),
 	}
 	switch {
-	case e.standby && e.holder == "":
-		f.Standby = "nobody yet"
+	case state != nil && (e.standby || e.prepared == nil):
+		f.Cluster = state.Error()
 	case e.standby:
-		f.Standby = e.holder
+		f.Standby = cmp.Or(e.holder, "nobody yet")
 	case e.prepared != nil:
 		f.Cluster = e.prepared.Error()
-	case state != nil:
-		f.Cluster = state.Error()
+	case !e.ready:
+		// It has become good just now, and nothing was made runnable by that yet.
+		f.Cluster = "the cluster to be looked at"
 	}
 	if e.snapshot != nil {
-		f.Source = e.sourceFault()
+		if f.Source = e.sourceFault(); isFinal(e.snapshot.Err) && f.Source != "" {
+			f.Cluster = "" // waiting may mend that one
+		}
 		if f.Problems = len(e.snapshot.Problems); f.Problems > 0 {
 			f.Problem = e.snapshot.Problems[0].Error()
 		}

@@ -33,12 +33,11 @@ func (e *Engine) Wait(ctx context.Context) Outcome {
 		o, over := e.outcome(state)
 		changed := e.settled
 		e.mu.Unlock()
-		if over {
+		if over || ctx.Err() != nil {
 			return o
 		}
 		select {
 		case <-ctx.Done():
-			return o
 		case <-changed:
 		}
 	}
@@ -60,7 +59,7 @@ func (e *Engine) outcome(state error) (o Outcome, over bool) {
 		}
 	}
 	over = o.Fatal != nil || o.Source != nil && isFinal(o.Source) ||
-		o.Cluster == nil && e.known && f.Source == "" && f.Settled && f.Busy == 0 &&
+		o.Cluster == nil && e.ready && e.known && f.Source == "" && f.Settled && f.Busy == 0 &&
 			f.Failing == 0 && f.Waiting == 0 && e.tracker.Number() > 0
 	return o, over
 }

@@ -94,7 +94,7 @@ func crdKey() plan.Key { return plan.Key{Name: v1.CRDName} }
 // what stands in the way.
 func (c *Cluster) State() error {
 	if err := c.health.first(); err != nil {
-		return fmt.Errorf("%s: %w", failure(err).Phrase, err)
+		return &watchError{err}
 	}
 	crd := c.crd()
 	switch {

@@ -3,6 +3,7 @@ package kube
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,6 +33,23 @@ func failure(err error) *plan.Failure {
 	f.Class, f.Phrase = classOf(&s)
 	return f
 }
+
+// watchError says why a watch doesn't work, without the address that was asked
+// for: it is long, and its parameters differ from one time to the next.
+type watchError struct{ err error }
+
+// Error is the kind of failure, and what the server or the network said.
+func (e *watchError) Error() string {
+	text := e.err.Error()
+	if request, ok := errors.AsType[*url.Error](e.err); ok {
+		text = request.Err.Error()
+	} else if status, ok := errors.AsType[*apierrors.StatusError](e.err); ok {
+		text = status.ErrStatus.Message
+	}
+	return failure(e.err).Phrase + ": " + text
+}
+
+func (e *watchError) Unwrap() error { return e.err }
 
 func classOf(s *metav1.Status) (plan.FailureClass, string) {
 	switch {

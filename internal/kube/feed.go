@@ -1,6 +1,8 @@
 package kube
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -56,30 +58,52 @@ func (f *feed[T]) Update(obj any) error {
 	return nil
 }
 
-// Delete takes what a watch tells of the end of an object.
+// Delete takes what a watch tells of the end of an object, or of its leaving
+// what is watched.
 func (f *feed[T]) Delete(obj any) error {
-	if d, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		obj = d.Obj
-	}
-	o, err := meta.Accessor(obj)
+	m := f.mirror
+	m.mu.Lock()
+	key, end, err := m.ended(obj)
 	if err != nil {
+		m.mu.Unlock()
 		return err
 	}
-	m, key := f.mirror, keyOf(obj)
-	m.mu.Lock()
 	delete(m.objects, key)
 	a, ok := m.ahead[key]
-	isNews := !ok || a.uid == o.GetUID() && !a.gone
-	if ok && a.uid == o.GetUID() {
+	isNews := !ok
+	// A write of ours may have brought back what left before.
+	if ok && a.uid == end.uid && (a.gone || !newer(a.version, end.version)) {
 		delete(m.ahead, key)
+		isNews = !a.gone
 	}
-	told := f.sweep(o.GetResourceVersion())
+	var told []plan.Key
+	if _, guessed := obj.(cache.DeletedFinalStateUnknown); !guessed {
+		told = f.sweep(end.version)
+	}
 	m.mu.Unlock()
 	if isNews {
 		told = append(told, key)
 	}
 	m.tell(told)
 	return nil
+}
+
+// ended says which object has ended, and in what state. One whose last state is
+// unknown ended as it was last heard of. The mirror is locked.
+func (m *mirror[T]) ended(obj any) (plan.Key, record[T], error) {
+	if d, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		if d.Obj == nil {
+			namespace, name, err := cache.SplitMetaNamespaceKey(d.Key)
+			key := plan.Key{Namespace: namespace, Name: name}
+			return key, m.objects[key], err
+		}
+		obj = d.Obj
+	}
+	o, err := meta.Accessor(obj)
+	if err != nil {
+		return plan.Key{}, record[T]{}, fmt.Errorf("the end of an object without metadata: %w", err)
+	}
+	return keyOf(obj), record[T]{uid: o.GetUID(), version: o.GetResourceVersion()}, nil
 }
 
 // Replace takes a whole list, and the version at which it was true.
@@ -144,6 +168,11 @@ func (f *feed[T]) reset() {
 	for key := range m.objects {
 		if f.covers(key) {
 			delete(m.objects, key)
+			told = append(told, key)
+		}
+	}
+	for key := range m.ahead {
+		if f.covers(key) {
 			delete(m.ahead, key)
 			told = append(told, key)
 		}
@@ -182,14 +211,23 @@ func (m *mirror[T]) passed(key plan.Key, a, r record[T]) bool {
 // sweep notes that all up to version was told, and ends the overlay of every
 // write that the watch has passed without telling of it, since the object isn't
 // in what it watches any more. It returns their keys. The mirror is locked.
+//
+// When a deletion is over can't be told from versions. But what has gone, and
+// isn't among the objects although the watch is past it, is over.
 func (f *feed[T]) sweep(version string) []plan.Key {
 	m := f.mirror
 	f.passed = version
 	var told []plan.Key
 	for key, a := range m.ahead {
-		if f.covers(key) && !a.gone && a.version != version && newer(version, a.version) {
+		if !f.covers(key) || a.version == version || !newer(version, a.version) {
+			continue
+		}
+		switch {
+		case !a.gone:
 			delete(m.ahead, key)
 			told = append(told, key)
+		case m.objects[key].uid != a.uid:
+			delete(m.ahead, key)
 		}
 	}
 	return told

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
@@ -27,6 +28,8 @@ const (
 type Lease struct {
 	lock     *timedLock
 	identity string
+	// read looks at the lease on the server.
+	read func(context.Context) (*coordinationv1.Lease, error)
 	// changed is called when the holder or our own standing changes.
 	changed func()
 
@@ -36,6 +39,8 @@ type Lease struct {
 	// renewed is when the last successful renewal was begun. It is read on the
 	// monotonic clock.
 	renewed time.Time
+	// refused is the error of the last claim or renewal, or nil.
+	refused error
 }
 
 // HeldError says that another process holds the lease.
@@ -52,13 +57,16 @@ var errLost = errors.New("the lease is not ours any more")
 // any goroutine, when the holder or our own standing changes.
 func (c *Cluster) NewLease(namespace, name, identity string, changed func()) *Lease {
 	l := &Lease{identity: identity, changed: changed}
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: "webservice-source-" + name}
+	l.read = func(ctx context.Context) (*coordinationv1.Lease, error) {
+		return c.lease.leases.Leases(meta.Namespace).Get(ctx, meta.Name, metav1.GetOptions{})
+	}
 	l.lock = &timedLock{
 		Interface: &resourcelock.LeaseLock{
-			LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: "webservice-source-" + name},
-			Client:     c.lease.leases,
+			LeaseMeta: meta, Client: c.lease.leases,
 			LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
 		},
-		renewed: l.renew,
+		tried: l.tried,
 	}
 	return l
 }
@@ -136,10 +144,20 @@ func (l *Lease) observe(holder string) {
 	l.changed()
 }
 
-func (l *Lease) renew(at time.Time) {
+// tried notes how a claim or renewal went that was begun at that time.
+func (l *Lease) tried(at time.Time, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.renewed = at
+	l.refused = err
+	if err == nil {
+		l.renewed = at
+	}
+}
+
+func (l *Lease) refusal() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refused
 }
 
 // Holder is the identity that was last seen to hold the lease; "" if none was.
@@ -167,10 +185,10 @@ func (l *Lease) Check(context.Context) error {
 	return &plan.Failure{Class: plan.NotWriter, Phrase: "the lease is not ours", Err: errLost}
 }
 
-// timedLock notes when each successful claim or renewal was begun.
+// timedLock notes when each claim or renewal was begun, and how it went.
 type timedLock struct {
 	resourcelock.Interface
-	renewed func(time.Time)
+	tried func(at time.Time, err error)
 }
 
 // Create claims a lease that doesn't exist yet.
@@ -186,8 +204,8 @@ func (l *timedLock) Update(ctx context.Context, r resourcelock.LeaderElectionRec
 func (l *timedLock) timed(r resourcelock.LeaderElectionRecord, write func() error) error {
 	began := time.Now()
 	err := write()
-	if err == nil && r.HolderIdentity == l.Identity() {
-		l.renewed(began)
+	if r.HolderIdentity == l.Identity() {
+		l.tried(began, err)
 	}
 	return err
 }

@@ -2,8 +2,13 @@ package kube
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"labhub.io/webservice-controller/internal/plan"
 )
@@ -14,6 +19,7 @@ type LazyLease struct {
 	wake  chan struct{}
 
 	take   sync.Once
+	failed error // why it couldn't be taken; read after take
 	hold   sync.WaitGroup
 	cancel context.CancelFunc
 }
@@ -34,48 +40,71 @@ func (l *LazyLease) changed() {
 
 // Check takes the lease if that wasn't done yet, and is nil while a write may be
 // started. It is a *plan.Failure of class NotWriter that wraps a *HeldError
-// where another process holds the lease.
+// where another process holds the lease. All who ask get the same answer.
 func (l *LazyLease) Check(ctx context.Context) error {
-	var err error
-	l.take.Do(func() { err = l.acquire(ctx) })
-	if err != nil {
-		return &plan.Failure{Class: plan.NotWriter, Phrase: "the lease is held elsewhere", Err: err}
+	l.take.Do(func() { l.failed = l.acquire(ctx) })
+	if l.failed != nil {
+		return &plan.Failure{Class: plan.NotWriter, Phrase: "the lease isn't ours", Err: l.failed}
 	}
 	return l.lease.Check(ctx)
 }
 
-// acquire waits until the lease is ours or is seen to be somebody's who renews it.
+// acquire waits until the lease is ours or is seen to be somebody's who renews
+// it. While the API server gives no answer it goes on waiting; one that refuses
+// won't change its mind.
 func (l *LazyLease) acquire(ctx context.Context) error {
 	holding, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	l.cancel = cancel
 	l.hold.Go(func() {
 		_ = l.lease.Hold(holding, func(leading context.Context) { <-leading.Done() })
 	})
-	deadline := time.NewTimer(leaseDuration + 2*retryPeriod)
-	defer deadline.Stop()
+	began := time.Now()
+	again := time.NewTicker(retryPeriod)
+	defer again.Stop()
 	for !l.lease.Leading() {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-l.wake:
-			if l.lease.Leading() || !l.lease.renewedByAnother(ctx) {
-				continue
-			}
-		case <-deadline.C:
+		case <-again.C:
 		}
-		return &HeldError{Lease: l.lease.lock.Describe(), Holder: l.lease.Holder()}
+		if err := l.lease.obstacle(ctx, began); err != nil && !l.lease.Leading() {
+			return err
+		}
 	}
 	return nil
 }
 
-// renewedByAnother says whether the lease, as it stands on the server, isn't
-// over yet and isn't ours.
-func (l *Lease) renewedByAnother(ctx context.Context) bool {
-	record, _, err := l.lock.Get(ctx)
-	if err != nil || record.HolderIdentity == "" || record.HolderIdentity == l.identity {
-		return false
+// obstacle is why the lease can't be ours soon: it is another's who renews it,
+// or we may not have it. It is nil where it can. It looks for itself: the lock is
+// the elector's, whose updates rest on what the elector has seen.
+func (l *Lease) obstacle(ctx context.Context, began time.Time) error {
+	lease, err := l.read(ctx)
+	if err == nil {
+		err = l.refusal()
 	}
-	return time.Since(record.RenewTime.Time) < time.Duration(record.LeaseDurationSeconds)*time.Second
+	if err != nil {
+		return l.denied(err)
+	}
+	record := resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec)
+	if record.HolderIdentity == "" || record.HolderIdentity == l.identity {
+		return nil
+	}
+	// By its own clock, which need not be ours: after the time that the elector
+	// waits for one that isn't renewed, it is clear that this one is.
+	over := time.Since(record.RenewTime.Time) >= time.Duration(record.LeaseDurationSeconds)*time.Second
+	if over && time.Since(began) < leaseDuration+2*retryPeriod {
+		return nil
+	}
+	return &HeldError{Lease: l.lock.Describe(), Holder: record.HolderIdentity}
+}
+
+// denied is err where it says that we may not have the lease. Others pass.
+func (l *Lease) denied(err error) error {
+	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+		return fmt.Errorf("the lease %s can't be taken: %w", l.lock.Describe(), err)
+	}
+	return nil
 }
 
 // Close releases the lease if it was taken.

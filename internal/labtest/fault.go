@@ -56,6 +56,7 @@ func AbortAnswer() Fault {
 // Delay holds each request back before the server sees it. One whose client gives up meanwhile never gets there.
 func Delay(d time.Duration) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		setBody(r, readBody(r)) // the end of a connection shows only once the body has been read
 		select {
 		case <-time.After(d):
 			next.ServeHTTP(w, r)
@@ -83,13 +84,7 @@ func Respond(code int, reason metav1.StatusReason) Fault {
 // RewriteRequest changes the body that the server sees.
 func RewriteRequest(change func([]byte) []byte) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			panic(http.ErrAbortHandler)
-		}
-		body = change(body)
-		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		r.Header.Set("Content-Length", strconv.Itoa(len(body)))
+		setBody(r, change(readBody(r)))
 		next.ServeHTTP(w, r)
 	}
 }
@@ -106,6 +101,18 @@ func RewriteResponse(change func([]byte) []byte) Fault {
 		w.WriteHeader(answer.Code)
 		_, _ = w.Write(body) // a client that is gone needs no answer
 	}
+}
+
+func readBody(r *http.Request) []byte {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return body
+}
+
+func setBody(r *http.Request, body []byte) {
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 }
 
 // IsWatch matches the requests that open a watch.

@@ -123,8 +123,12 @@ func TestRules(t *testing.T) {
 			t.Parallel()
 			in := convergedInput()
 			c.change(in)
-			if d := Decide(in); d.Reason != c.want {
+			d := Decide(in)
+			if d.Reason != c.want {
 				t.Errorf("got  %s\nwant %s", d.Reason, c.want)
+			}
+			if isError := strings.Contains(c.want, "take it out of one of the two"); d.Error != isError {
+				t.Errorf("error %t, want %t", d.Error, isError)
 			}
 		})
 	}
@@ -226,6 +230,7 @@ func TestStatusThatCantBeWritten(t *testing.T) {
 	const conflict = "a ConfigMap of that name belongs to someone else: remove or rename it, or rename the WebService"
 	const undeclared = "the CRD webservices.apps.labhub.io doesn't declare status.a, status.b: add them to it, as in manifests/crd"
 	const refused = "the API server refused to write the status: forbidden"
+	const webhook = "the API server answered the write of status.conditions[type=Ready].message with other values: something changes them on the way, such as a webhook"
 	for _, c := range []struct {
 		name    string
 		foreign bool
@@ -234,12 +239,15 @@ func TestStatusThatCantBeWritten(t *testing.T) {
 		want    string
 	}{
 		{"dropped", false, Outcome{Sent: true}, WebService, undeclared},
+		{"dropped, though the CRD declares all", false, Outcome{Sent: true}, WebService, webhook},
 		{"refused", false, Outcome{Refused: "forbidden"}, WebService, refused},
 		{"dropped, on a conflict", true, Outcome{Sent: true}, ConfigMap, conflict + "; " + undeclared},
 		{"refused, on a conflict", true, Outcome{Refused: "forbidden"}, ConfigMap, conflict + "; " + refused},
 	} {
 		in := convergedInput()
-		in.CRD.Missing = []string{"status.a", "status.b"}
+		if c.want != webhook {
+			in.CRD.Missing = []string{"status.a", "status.b"}
+		}
 		in.Live.Status.Conditions[0].Message = ""
 		in.Outcomes[partStatus] = c.outcome
 		if c.foreign {

@@ -100,6 +100,7 @@ func TestChangeReadsAsEnglish(t *testing.T) {
 		`metadata.annotations[note] is "two\nlines" and should be "one"`:                {Path: "metadata.annotations[note]", From: "two\nlines", To: "one"},
 		`data.image is "` + strings.Repeat("é", 30) + `…" and should be "short"`:        {Path: "data.image", From: strings.Repeat("é", 40), To: "short"},
 		`data.image is "x` + strings.Repeat("é", 29) + `…" and should be "short"`:       {Path: "data.image", From: "x" + strings.Repeat("é", 40), To: "short"},
+		`data.image is "` + strings.Repeat("x", 60) + `" and should be "short"`:         {Path: "data.image", From: strings.Repeat("x", 60), To: "short"},
 		`metadata.ownerReferences[controller] is "uid-old" and should be "uid-live"`:    {Path: "metadata.ownerReferences[controller]", From: "uid-old", To: "uid-live"},
 		`metadata.finalizers[webservice.labhub.io/cleanup] is missing`:                  {Path: "metadata.finalizers[" + finalizer + "]", To: finalizer, Missing: true},
 	} {

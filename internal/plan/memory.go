@@ -1,6 +1,9 @@
 package plan
 
-import "k8s.io/apimachinery/pkg/types"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // Memory remembers what was sent for one object and what came of it, so that a
 // write whose answer wasn't what was asked for isn't repeated until something
@@ -10,13 +13,17 @@ type Memory struct {
 	marks    [parts]mark
 }
 
-// mark is what a write left behind. While all of it stays as it is, sending the
-// same again would have the same answer.
+// mark is what a write left behind whose answer wasn't what was asked for. While
+// all of it stays as it is, sending the same again would have the same answer.
 type mark struct {
 	digest     string
 	uid        types.UID
 	generation int64
 	version    string
+	// What a status speaks of beside the object.
+	child     string
+	namespace NamespaceState
+	missing   int
 }
 
 // Retry forgets refusals: they are worth another try now.
@@ -27,22 +34,38 @@ func (m *Memory) Refused(k StepKind, f *Failure) {
 	m.outcomes[k.part()] = Outcome{Refused: f.Phrase, Detail: f.Error()}
 }
 
-// Sent notes a step that the server accepted; after is what is known then.
+// Sent notes a step that the server accepted; after is what is known then. Only
+// an answer that differs from what was asked for is worth remembering.
 func (m *Memory) Sent(step *Step, after *Input) {
 	part := step.Kind.part()
-	m.outcomes[part] = Outcome{}
-	switch step.Kind {
-	case StepDeleteChild:
-		// What follows is another object.
-		m.marks[part] = mark{}
-		return
-	case StepWriteStatus:
-		// Our own status write is no reason to send a spec again.
-		if spec := &m.marks[partSpec]; spec.version == step.ResourceVersion && after.Live.Exists() {
-			spec.version = after.Live.ResourceVersion
-		}
+	m.outcomes[part], m.marks[part] = Outcome{}, mark{}
+	if differs(step, after) {
+		m.marks[part] = markOf(part, after)
 	}
-	m.marks[part] = markOf(part, after)
+	// Our own status write is no reason to send a spec again.
+	if spec := &m.marks[partSpec]; step.Kind == StepWriteStatus && spec.version == step.ResourceVersion && after.Live.Exists() {
+		spec.version = after.Live.ResourceVersion
+	}
+}
+
+// differs says whether the answer isn't what step asked for.
+func differs(step *Step, after *Input) bool {
+	if !after.Live.Exists() {
+		return false
+	}
+	switch step.Kind {
+	case StepApply:
+		return Drift(step.Desired, &after.Live) != nil
+	case StepCreateChild, StepUpdateChild:
+		return after.Child.Exists() && ChildDrift(&after.Child, &after.Live) != nil
+	case StepWriteStatus:
+		said := readyOf(step.Status.Conditions)
+		return statusDrift(&after.Live, readiness{
+			ready: said.Status == metav1.ConditionTrue, reason: said.Reason, message: said.Message,
+		}) != nil
+	default:
+		return false
+	}
 }
 
 // Outcomes is what came of earlier steps, as far as it still holds for in.
@@ -72,8 +95,20 @@ func markOf(part int, in *Input) mark {
 		if !in.Live.Exists() {
 			return mark{}
 		}
-		return mark{uid: in.Live.UID, version: in.Live.ResourceVersion}
+		return mark{
+			uid: in.Live.UID, version: in.Live.ResourceVersion,
+			child: ownChild(in), namespace: in.Namespace, missing: len(in.CRD.Missing),
+		}
 	default:
 		return mark{}
 	}
+}
+
+// ownChild is the version of the child. Somebody else's isn't always seen, so it
+// doesn't count.
+func ownChild(in *Input) string {
+	if ClaimOf(&in.Child, in.Key.Name, in.Live.UID) == ClaimForeign {
+		return ""
+	}
+	return in.Child.ResourceVersion
 }

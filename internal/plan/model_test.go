@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"maps"
 	"reflect"
 	"slices"
@@ -22,74 +23,27 @@ type behaviour struct {
 	dropsStatus  bool     // a CRD that declares only type and status of a condition
 }
 
-// world is a small model of the API server and of what the engine remembers. A
-// step is carried out on copies, so that starting states can be shared.
+// world is a small model of the API server, with the memory that the engine
+// keeps. A step is carried out on copies, so that starting states can be shared.
 type world struct {
 	t      *testing.T
 	in     Input
 	server behaviour
+	memory Memory
 	rv     int
-	// refused and sent are the engine's memory, by the part that a step writes.
-	refused [parts]bool
-	sent    [parts]fingerprint
 }
 
-// fingerprint is what must change before the same write is worth sending again:
-// for the spec the file or the object, for the rest the object or its child.
-type fingerprint struct {
-	taken      bool // false in the zero value: nothing was sent
-	digest     string
-	uid        types.UID
-	generation int64
-	childRV    string
-}
-
-func (w *world) fingerprint(part int) fingerprint {
-	f := fingerprint{taken: true}
-	if w.in.Live.Exists() {
-		f.uid, f.generation = w.in.Live.UID, w.in.Live.Generation
-	}
-	if d := w.in.Desired; part == partSpec && d != nil {
-		f.digest = d.Digest
-	}
-	if part > partSpec {
-		f.childRV = w.in.Child.ResourceVersion
-	}
-	return f
-}
-
-// decide asks as the engine does: a part counts as sent only where Decide wants
-// to write it again on an unchanged fingerprint. What wasn't in the way of a
-// verdict is forgotten.
+// decide asks as the engine does.
 func (w *world) decide() Decision {
 	in := w.in
-	for part := range w.refused {
-		if w.refused[part] {
-			in.Outcomes[part] = Outcome{Refused: "forbidden", Detail: "a text that differs from time to time"}
-		}
-	}
-	d := Decide(&in)
-	for !d.Verdict() {
-		part := d.Step.Kind.part()
-		if in.Outcomes[part].Sent || w.sent[part] != w.fingerprint(part) {
-			return d
-		}
-		in.Outcomes[part].Sent = true
-		d = Decide(&in)
-	}
-	for part := range w.sent {
-		if !in.Outcomes[part].Sent {
-			w.sent[part] = fingerprint{}
-		}
-	}
-	return d
+	in.Outcomes = w.memory.Outcomes(&in)
+	return Decide(&in)
 }
 
 // do carries out a step, or refuses it.
 func (w *world) do(s *Step) {
-	part := s.Kind.part()
-	w.sent[part] = fingerprint{}
-	if w.refused[part] = w.server.refuses == s.Kind; w.refused[part] {
+	if w.server.refuses == s.Kind {
+		w.memory.Refused(s.Kind, &Failure{Class: Refused, Phrase: "forbidden", Err: errTold})
 		return
 	}
 	switch s.Kind {
@@ -104,14 +58,15 @@ func (w *world) do(s *Step) {
 	case StepDeleteChild:
 		w.wantPreconditions(s, w.in.Child.UID, w.in.Child.ResourceVersion)
 		w.in.Child = Child{}
-		return // has no answer that could differ
 	case StepWriteStatus:
 		w.writeStatus(s)
 	default:
 		w.t.Errorf("a step of unknown kind %d", s.Kind)
 	}
-	w.sent[part] = w.fingerprint(part)
+	w.memory.Sent(s, &w.in)
 }
+
+var errTold = errors.New("a text that differs from time to time")
 
 func (w *world) version() string {
 	w.rv++

@@ -14,7 +14,7 @@ import (
 func TestRecovery(t *testing.T) {
 	t.Parallel()
 	forAll(t, func(t *testing.T, s situation, start Input) []StepKind {
-		if s.namespace == nsUnknown || s.status == staleStatus {
+		if s.namespace == nsUnknown || s.status != noStatus && s.status != conflictStatus {
 			return nil // nothing that others don't have
 		}
 		w, steps := walk(t, s, start)
@@ -34,9 +34,10 @@ func TestRecovery(t *testing.T) {
 // heal is what the engine sees when all obstacles go.
 func (w *world) heal() {
 	if w.server.mutatesSpec || w.server.mutatesChild || w.server.dropsStatus {
-		w.sent = [parts]fingerprint{} // a file or the CRD has changed
+		w.memory = Memory{} // the engine forgets when the file or the CRD changes
 	}
-	w.server, w.refused = behaviour{}, [parts]bool{}
+	w.server = behaviour{}
+	w.memory.Retry()
 	w.in.CRD, w.in.Namespace = CRD{Ready: true}, NamespaceActive
 	if c := &w.in.Child; c.Terminating || ClaimOf(c, name, liveUID) == ClaimForeign {
 		*c = Child{}

@@ -47,34 +47,34 @@ func BenchmarkFirstScan(b *testing.B) {
 	dir := writeMany(b, many)
 	b.ReportAllocs()
 	for b.Loop() {
-		scanBench(b, NewScanner(Config{Path: dir, Options: options()}), many)
+		scanBench(b, NewScanner(Config{Path: dir, Options: options()}))
 	}
 }
 
 func BenchmarkUnchangedScan(b *testing.B) {
 	s := NewScanner(Config{Path: writeMany(b, many), Options: options()})
-	scanBench(b, s, many)
+	scanBench(b, s)
 	b.ReportAllocs()
 	for b.Loop() {
-		scanBench(b, s, many)
+		scanBench(b, s)
 	}
 }
 
 func BenchmarkOneChange(b *testing.B) {
 	dir := writeMany(b, many)
 	s := NewScanner(Config{Path: dir, Options: options()})
-	scanBench(b, s, many)
+	scanBench(b, s)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		writeFile(b, filepath.Join(dir, "team-0", "web-0.yaml"), fmt.Sprintf("%s  replicas: %d\n", named("web-0"), i))
-		scanBench(b, s, many)
+		scanBench(b, s)
 	}
 }
 
-func scanBench(b *testing.B, s *Scanner, want int) {
+func scanBench(b *testing.B, s *Scanner) {
 	b.Helper()
 	snapshot, err := s.Scan(b.Context())
-	if err != nil || len(snapshot.Objects) != want {
+	if err != nil || len(snapshot.Objects) != many {
 		b.Fatal(err, len(snapshot.Objects), snapshot.Problems)
 	}
 }

@@ -96,10 +96,10 @@ func (c *cache) miss(changing []string, pause time.Duration, now time.Time, quie
 // change again. One that the clock says to be at rest since long is so at once.
 func (r *record) restIn(now time.Time, quiet time.Duration) time.Duration {
 	watched := now.Sub(r.since)
-	if age := now.Sub(r.entry.stamp.lastChange()); age > watched && !r.doubt {
-		watched = age
+	if r.doubt {
+		return max(quiet, minPause) - watched
 	}
-	return quiet - watched
+	return quiet - max(watched, now.Sub(r.entry.stamp.lastChange()))
 }
 
 // same says whether two looks at a path saw the same thing.

@@ -10,8 +10,12 @@ import (
 	v1 "labhub.io/webservice-controller/internal/api/v1"
 )
 
-// maxListDepth is how deep lists may hold lists.
-const maxListDepth = 3
+const (
+	// maxListDepth is how deep lists may hold lists.
+	maxListDepth = 3
+	// maxProblems is how many problems of one document are listed.
+	maxProblems = 100
+)
 
 // document reads one document of a file, or one item of a list in it.
 type document struct {
@@ -23,6 +27,7 @@ type document struct {
 	budget *int
 
 	problems []Problem
+	unlisted int // problems beyond maxProblems
 }
 
 // read decides what the document is, and reads it if it is ours.
@@ -110,8 +115,8 @@ func (d *document) list(m mapping) {
 		return
 	}
 	for i, item := range items.Content {
-		if !(expander{d.budget}).spend(1) {
-			d.problem(items, "items", "items expands too many aliases: write them out")
+		if len(d.out.Objects) >= MaxDocuments || !(expander{d.budget}).spend(1) {
+			d.problem(items, "items", "items has too many objects: write them out in several files")
 			d.close(types.NamespacedName{})
 			return
 		}
@@ -128,6 +133,10 @@ func (d *document) list(m mapping) {
 // one, counts as broken.
 func (d *document) close(key types.NamespacedName) {
 	d.out.Problems = append(d.out.Problems, d.problems...)
+	if last := d.problems[len(d.problems)-1]; d.unlisted > 0 {
+		last.Field, last.Message = "", fmt.Sprintf("%d more problems in this document aren't listed", d.unlisted)
+		d.out.Problems = append(d.out.Problems, last)
+	}
 	if key.Name == "" {
 		d.out.Anonymous = true
 		return
@@ -155,6 +164,10 @@ func (d *document) nameOf(m mapping) types.NamespacedName {
 // problem notes a fault at a node. The field's path belongs to the object; the
 // message says it again, in words.
 func (d *document) problem(at *yaml.Node, field, format string, args ...any) {
+	if len(d.problems) == maxProblems {
+		d.unlisted++
+		return
+	}
 	message := fmt.Sprintf(format, args...)
 	if d.prefix != "" {
 		message = strings.TrimSuffix(d.prefix, ".") + ": " + message

@@ -34,6 +34,33 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// FuzzScalar puts any text in the places of scalars.
+func FuzzScalar(f *testing.F) {
+	for _, text := range []string{
+		"a", "1.10", "0x1F", "0o17", "010", "1_0", "+.inf", "-.5e3", "~", "Null", "yes", "12:30:00", "2024-01-01", "'a'", "\"\\u0041\"",
+		"!!str 1", "! 1", "&a b", "|\n    a", ">-\n    a\n\n    b", "a # b", "a: b", "[1]", "=", "<<", "-", "?", "0b11", "-0b1", "1e3", ".5", "0x1p4", "08", "1__0",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, scalar string) {
+		for _, place := range []string{
+			"metadata:\n  name: web\nspec:\n  image: a\n  tier: %s\n",
+			"metadata:\n  name: web\nspec:\n  image: a\n  replicas: %s\n",
+			"metadata:\n  name: web\n  annotations:\n    a: %s\nspec:\n  image: a\n",
+			"metadata:\n  name: web\n  labels:\n    %s : a\nspec:\n  image: a\n",
+			"metadata:\n  name: web\n  annotations: {a: %s}\nspec:\n  image: a\n",
+		} {
+			text := []byte("apiVersion: apps.labhub.io/v1\nkind: WebService\n" + fmt.Sprintf(place, scalar))
+			p := Parse("web.yaml", text, options())
+			if clean, fault := readText(text); fault == nil {
+				for _, o := range p.Objects {
+					compare(t, o, split(clean)[o.Document-1].text)
+				}
+			}
+		}
+	})
+}
+
 // seed adds the cases, whole and in pieces.
 func seed(f *testing.F) {
 	paths, err := filepath.Glob("testdata/*.yaml")
@@ -76,6 +103,9 @@ func compare(t *testing.T, o Object, text []byte) {
 	same(t, "name", o.Key.Name, got.Metadata.Name)
 	if got.Metadata.Namespace != nil && got.Metadata.Namespace != "" {
 		same(t, "namespace", o.Key.Namespace, got.Metadata.Namespace)
+	}
+	if len(o.Labels) != len(got.Metadata.Labels) && !bytes.Contains(text, []byte("webservice.labhub.io/")) {
+		t.Fatalf("labels: %v, the other reader has %v", o.Labels, got.Metadata.Labels)
 	}
 	for key := range maps.Keys(o.Labels) {
 		same(t, "label "+key, o.Labels[key], got.Metadata.Labels[key])

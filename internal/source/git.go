@@ -113,13 +113,14 @@ func (c checkout) packed(name string) string {
 	if file == nil {
 		return ""
 	}
-	defer file.Close() //nolint:errcheck // only read
-	for lines := bufio.NewScanner(file); lines.Scan(); {
+	found := ""
+	for lines := bufio.NewScanner(file); found == "" && lines.Scan(); {
 		if commit, ref, _ := strings.Cut(lines.Text(), " "); ref == name {
-			return commit
+			found = commit
 		}
 	}
-	return ""
+	_ = file.Close() // it was only read
+	return found
 }
 
 // isCommit: a hash in hexadecimal, SHA-1 or SHA-256.
@@ -164,7 +165,7 @@ func openRegular(path string) *os.File {
 		return nil
 	}
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		file.Close() //nolint:errcheck // only read
+		_ = file.Close() // it was only read
 		return nil
 	}
 	return file

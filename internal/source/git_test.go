@@ -68,7 +68,7 @@ func TestGitAtWork(t *testing.T) {
 		dir := writeTree(t, map[string]string{".git/HEAD": commitA, ".git/index.lock": "", "a.yaml": named("a")})
 		s := NewScanner(config(dir))
 		go func() {
-			time.Sleep(5 * time.Second)
+			pass(5 * time.Second)
 			if !strings.HasPrefix(s.Waiting(), "a git command is at work: ") {
 				t.Errorf("waiting: %q", s.Waiting())
 			}

@@ -57,11 +57,11 @@ func (g *guesser) line(line []byte) {
 func (g *guesser) member(name, value string) {
 	value, _, _ = strings.Cut(value, " #")
 	value = strings.Trim(value, "\"' ")
-	switch {
-	case name == "name":
+	switch name {
+	case "name":
 		g.emit()
 		g.key.Name = value
-	case name == "namespace":
+	case "namespace":
 		g.key.Namespace = value
 	}
 }

@@ -472,3 +472,18 @@ func encode16(text string, big bool) string {
 	}
 	return string(out)
 }
+
+func TestManyProblemsAreCounted(t *testing.T) {
+	p := parse(service + strings.Repeat("  x: y\n", 201))
+	if len(p.Problems) != 101 || p.Problems[100].Message != "101 more problems in this document aren't listed" {
+		t.Errorf("%d problems, the last: %v", len(p.Problems), p.Problems[len(p.Problems)-1])
+	}
+}
+
+func TestListsAreBounded(t *testing.T) {
+	text := "apiVersion: v1\nkind: List\nx: &a {apiVersion: apps.labhub.io/v1, kind: WebService, metadata: {name: x}, spec: {image: a}}\nitems: ["
+	p := parse(text + strings.Repeat("*a,", MaxDocuments+1) + "]\n")
+	if len(p.Objects) > MaxDocuments || len(p.Problems) != 1 {
+		t.Errorf("%d objects, problems: %s", len(p.Objects), texts(p.Problems))
+	}
+}

@@ -73,8 +73,8 @@ func (r *runner) note(s *Snapshot) {
 }
 
 // wait returns when the next scan is due: a hint came and things are quiet again,
-// or it is time. again says that a hint is there already.
-func (r *runner) wait(ctx context.Context, again bool) (occasion, error) {
+// or it is time, or ctx is done. again says that a hint is there already.
+func (r *runner) wait(ctx context.Context, again bool) occasion {
 	if again {
 		return r.coalesce(ctx)
 	}
@@ -86,11 +86,11 @@ func (r *runner) wait(ctx context.Context, again bool) (occasion, error) {
 	}
 	select {
 	case <-ctx.Done():
-		return occasion{}, ctx.Err()
+		return occasion{}
 	case <-r.interval.C:
-		return occasion{CauseInterval, time.Now()}, nil
+		return occasion{CauseInterval, time.Now()}
 	case <-poll:
-		return occasion{CauseHint, time.Now()}, nil
+		return occasion{CauseHint, time.Now()}
 	case <-r.hints():
 		return r.coalesce(ctx)
 	}
@@ -105,7 +105,7 @@ func (r *runner) hints() <-chan struct{} {
 }
 
 // coalesce waits until no hint came for Quiet, at most MaxWait after the first.
-func (r *runner) coalesce(ctx context.Context) (occasion, error) {
+func (r *runner) coalesce(ctx context.Context) occasion {
 	first := time.Now()
 	most := time.NewTimer(r.cfg.MaxWait)
 	defer most.Stop()
@@ -114,15 +114,15 @@ func (r *runner) coalesce(ctx context.Context) (occasion, error) {
 	for {
 		select {
 		case <-ctx.Done():
-			return occasion{}, ctx.Err()
+			return occasion{}
 		case <-r.hints():
 			quiet.Reset(r.cfg.Quiet)
 			continue
 		case <-r.interval.C:
-			return occasion{CauseInterval, first}, nil
+			return occasion{CauseInterval, first}
 		case <-quiet.C:
 		case <-most.C:
 		}
-		return occasion{CauseHint, first}, nil
+		return occasion{CauseHint, first}
 	}
 }

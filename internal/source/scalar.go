@@ -3,7 +3,6 @@ package source
 import (
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -31,28 +30,27 @@ func isNull(n *yaml.Node) bool {
 	return n == nil || n.Kind == yaml.ScalarNode && n.Style&quotedStyles == 0 && n.ShortTag() == tagNull
 }
 
-var (
-	nulls    = []string{"", "~", "null", "Null", "NULL"}
-	booleans = []string{"true", "false", "yes", "no", "on", "off", "y", "n"}
-	infinite = []string{".inf", "+.inf", "-.inf", ".nan"}
-	decimal  = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
-)
+var decimal = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 
 // typeOf says what YAML readers, of version 1.1 or 1.2, may take a plain scalar
 // for, if not for a string: "" where all agree that it is one.
 func typeOf(plain string) string {
-	switch lower := strings.ToLower(plain); {
-	case slices.Contains(nulls, plain):
+	switch plain {
+	case "", "~", "null", "Null", "NULL":
 		return "null"
-	case slices.Contains(booleans, lower):
-		return "a boolean"
-	case slices.Contains(infinite, lower), isNumber(plain):
-		return "a number"
-	case plain == "<<":
+	case "<<":
 		return "a merge key"
-	default:
-		return ""
 	}
+	switch strings.ToLower(plain) {
+	case "true", "false", "yes", "no", "on", "off", "y", "n":
+		return "a boolean"
+	case ".inf", "+.inf", "-.inf", ".nan":
+		return "a number"
+	}
+	if isNumber(plain) {
+		return "a number"
+	}
+	return ""
 }
 
 // isNumber knows every way to write a number: signs, underscores, and the

@@ -77,7 +77,7 @@ func TestLinksAndDevices(t *testing.T) {
 		if err := syscall.Mkfifo(filepath.Join(dir, "pipe.yaml"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		listener, err := net.Listen("unix", filepath.Join(dir, "socket.yaml"))
+		listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Join(dir, "socket.yaml"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +217,7 @@ func TestSlowSave(t *testing.T) {
 		go func() {
 			for _, step := range []string{"12-truncated-a.yaml", "12-truncated-b.yaml", "12-truncated-c.yaml", "12-full.yaml"} {
 				writeFile(t, filepath.Join(dir, "web.yaml"), readCase(t, step))
-				time.Sleep(60 * time.Millisecond)
+				pass(60 * time.Millisecond)
 			}
 		}()
 		synctest.Wait()
@@ -247,7 +247,7 @@ func TestHotFile(t *testing.T) {
 		go func() {
 			for i := 0; ctx.Err() == nil; i++ {
 				writeFile(t, filepath.Join(dir, "hot.yaml"), fmt.Sprintf("%s  replicas: %d\n", named("hot"), i%10))
-				time.Sleep(30 * time.Millisecond)
+				pass(30 * time.Millisecond)
 			}
 		}()
 		synctest.Wait()
@@ -284,7 +284,7 @@ func TestAFileThatIsAwayForAMoment(t *testing.T) {
 			t.Fatal(err)
 		}
 		go func() {
-			time.Sleep(50 * time.Millisecond)
+			pass(50 * time.Millisecond)
 			writeFile(t, path, named("a")+"  tier: prod\n")
 		}()
 		if got := scan(t, s); keysOf(got.Objects) != "shop/a shop/b" || got.Objects[key("shop/a")].Tier == nil {

@@ -68,11 +68,11 @@ type Snapshot struct {
 type Cause string
 
 const (
-	// CauseStart: the first scan of a Source.
+	// CauseStart is the first scan of a Source.
 	CauseStart Cause = "start"
-	// CauseHint: something may have changed; only keys that differ need a look.
+	// CauseHint means that something may have changed; only keys that differ need a look.
 	CauseHint Cause = "hint"
-	// CauseInterval: the scan interval is over; every key is due.
+	// CauseInterval means that the scan interval is over; every key is due.
 	CauseInterval Cause = "interval"
 )
 

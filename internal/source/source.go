@@ -28,9 +28,9 @@ type Config struct {
 type Mode string
 
 const (
-	// ModeWatch: the file system gives hints.
+	// ModeWatch means that the file system gives hints.
 	ModeWatch Mode = "watch"
-	// ModePoll: it can't; the source looks every PollInterval.
+	// ModePoll means that it can't; the source looks every PollInterval.
 	ModePoll Mode = "poll"
 )
 
@@ -94,17 +94,16 @@ func (s *Source) Run(ctx context.Context, out func(*Snapshot)) error {
 	defer r.interval.Stop()
 	defer r.unwatch("")
 	next := occasion{cause: CauseStart, since: time.Now()}
-	for {
+	for ctx.Err() == nil {
 		snapshot, err := s.scanner.scan(ctx, next.since)
 		if err != nil {
-			return nil //nolint:nilerr // ctx is done: that is how Run ends
+			break // ctx is done
 		}
 		again := r.watch() || len(snapshot.Unsettled) > 0
 		r.note(snapshot)
 		snapshot.Cause = next.cause
 		out(snapshot)
-		if next, err = r.wait(ctx, again); err != nil {
-			return nil //nolint:nilerr // ctx is done: that is how Run ends
-		}
+		next = r.wait(ctx, again)
 	}
+	return nil
 }

@@ -79,7 +79,7 @@ func start(t *testing.T, cfg Config) *started {
 // after lets time pass, and returns what was delivered in it.
 func (s *started) after(d time.Duration) []*Snapshot {
 	s.take()
-	time.Sleep(d)
+	pass(d)
 	synctest.Wait()
 	return s.take()
 }
@@ -129,7 +129,7 @@ func TestHintsAreCoalesced(t *testing.T) {
 		s.after(time.Second)
 		for range 5 {
 			m.hint()
-			time.Sleep(50 * time.Millisecond)
+			pass(50 * time.Millisecond)
 		}
 		if got := causes(s.after(time.Second)); got != "hint" {
 			t.Errorf("%q", got)
@@ -152,10 +152,10 @@ func TestEndlessHints(t *testing.T) {
 			for i := 0; ctx.Err() == nil; i++ {
 				writeFile(t, filepath.Join(dir, "hot.yaml"), fmt.Sprintf("%s  replicas: %d\n", named("hot"), i))
 				m.hint()
-				time.Sleep(100 * time.Millisecond)
+				pass(100 * time.Millisecond)
 			}
 		}()
-		time.Sleep(time.Second)
+		pass(time.Second)
 		writeFile(t, filepath.Join(dir, "a.yaml"), named("a")+"  tier: prod\n")
 		got := s.after(3 * time.Second)
 		if len(got) == 0 || got[len(got)-1].Objects[key("shop/a")].Tier == nil {

@@ -9,7 +9,7 @@ import (
 func stampOf(info fs.FileInfo) stamp {
 	s := stamp{size: info.Size(), mode: info.Mode(), modified: info.ModTime().UnixNano()}
 	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
-		s.device, s.inode = uint64(sys.Dev), sys.Ino //nolint:unconvert // the type depends on the architecture
+		s.device, s.inode = sys.Dev, sys.Ino
 		s.changed = sys.Ctim.Nano()
 	}
 	return s

@@ -45,7 +45,9 @@ func parseYAML(c chunk) (root *yaml.Node, f *fault) {
 	if len(document.Content) == 0 {
 		return nil, nil
 	}
-	return document.Content[0], nil
+	root = document.Content[0]
+	markBareTags(root, c.text)
+	return root, nil
 }
 
 // glued refuses a separator that text follows without a blank: it separates nothing,

@@ -1,0 +1,62 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"labhub.io/webservice-controller/internal/labtest"
+	"labhub.io/webservice-controller/internal/report"
+	"labhub.io/webservice-controller/manifests"
+)
+
+// recovery is how long a daemon may take once what it waited for is there.
+const recovery = 15 * time.Second
+
+func TestADefinitionThatComesLaterIsNoticedWithoutARestart(t *testing.T) {
+	t.Parallel()
+	l := newLabOn(t, labtest.Start(t))
+	l.writeServices("nginx:1.27", "checkout")
+	l.endsWith(l.once(shortly, "--crd-install=false"), 5, "the CRD webservices.apps.labhub.io is missing", "crd.install")
+
+	d := l.run("--crd-install=false")
+	d.reports(convergeLimit, unconverged, func(r *report.Report) error {
+		return says(0, 0, r.WaitingFor, []string{"the CRD webservices.apps.labhub.io is missing"})
+	})
+	l.cluster.Apply(t, manifests.CRD())
+	began := time.Now()
+	d.reports(recovery, converged)
+	t.Logf("converged %s after the definition was there", time.Since(began).Round(time.Millisecond))
+	l.must(l.done("checkout", "nginx:1.27"))
+}
+
+func TestAnOutageOfTheServerIsReportedAndOutlivedWithoutAWrite(t *testing.T) {
+	t.Parallel()
+	l := newLabOn(t, labtest.Start(t))
+	l.writeServices("nginx:1.27", "checkout", "billing")
+	d := l.run(everySecond)
+	d.passes(1)
+	before := l.states()
+
+	l.cluster.Stop(t)
+	d.reports(recovery, unconverged, func(r *report.Report) error {
+		return says(0, 0, r.WaitingFor, []string{"the API server can't be reached"})
+	})
+	l.cluster.Restart(t)
+	began := time.Now()
+	r := d.reports(recovery, converged)
+	t.Logf("converged %s after the server was back", time.Since(began).Round(time.Millisecond))
+	if r.Requests.Writes != 0 {
+		t.Errorf("requests %+v", r.Requests)
+	}
+	l.equal(before, l.states())
+	d.passes(2)
+	l.equal(before, l.states())
+
+	// It is at work again, not only at peace.
+	l.writeServices("nginx:1.28", "checkout")
+	labtest.Eventually(t, recovery, func() error { return l.done("checkout", "nginx:1.28") })
+	if strings.Count(d.stderr.String(), "\n") > 200 {
+		t.Error("the log was flooded")
+	}
+}

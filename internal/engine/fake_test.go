@@ -1,0 +1,308 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "labhub.io/webservice-controller/internal/api/v1"
+	"labhub.io/webservice-controller/internal/plan"
+)
+
+// world is what an API server holds.
+type world struct {
+	live       map[plan.Key]plan.Live
+	children   map[plan.Key]plan.Child
+	namespaces map[string]plan.NamespaceState
+}
+
+func (w *world) clone() *world {
+	return &world{maps.Clone(w.live), maps.Clone(w.children), maps.Clone(w.namespaces)}
+}
+
+// fakeCluster is a cluster in memory, as far as the engine can tell one from
+// another: it counts versions and checks preconditions, and events tell of what
+// others do and not of the engine's own writes.
+type fakeCluster struct {
+	// fail is asked before each step; an error of it is the step's.
+	fail func(context.Context, plan.Key, *plan.Step) error
+	// mutate changes what an apply writes, as a webhook does.
+	mutate func(*v1.WebService)
+
+	mu      sync.Mutex
+	engine  *Engine
+	world   world
+	seen    *world // what Look sees, where that isn't the world
+	unseen  map[plan.Key]plan.Child
+	version int
+	steps   []string
+	state   error
+	prepare error
+	behind  bool
+	looks   int
+}
+
+func newFake() *fakeCluster {
+	return &fakeCluster{
+		world: world{
+			live: map[plan.Key]plan.Live{}, children: map[plan.Key]plan.Child{},
+			namespaces: map[string]plan.NamespaceState{"lab": plan.NamespaceActive},
+		},
+		unseen: map[plan.Key]plan.Child{},
+	}
+}
+
+func (c *fakeCluster) Look(key plan.Key, in *plan.Input) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.looks++
+	w := &c.world
+	if c.seen != nil {
+		w = c.seen
+	}
+	in.Live, in.Child, in.CRD = w.live[key], w.children[key], plan.CRD{Ready: true}
+	if in.Namespace = w.namespaces[key.Namespace]; in.Namespace == plan.NamespaceUnknown {
+		in.Namespace = plan.NamespaceMissing
+	}
+	return !c.behind
+}
+
+func (c *fakeCluster) All() iter.Seq2[plan.Key, plan.Live] {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.All(maps.Clone(c.world.live))
+}
+
+func (c *fakeCluster) Prepare(context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.prepare
+}
+
+func (c *fakeCluster) State() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state
+}
+
+func (c *fakeCluster) CaughtUp() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.behind
+}
+
+func (c *fakeCluster) Requests() (reads, writes int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return 0, int64(len(c.steps))
+}
+
+func (c *fakeCluster) Do(ctx context.Context, key plan.Key, step *plan.Step) (plan.Child, error) {
+	c.mu.Lock()
+	c.steps = append(c.steps, step.Kind.String()+" "+key.Name)
+	fail := c.fail
+	c.mu.Unlock()
+	if fail != nil {
+		if err := fail(ctx, key, step); err != nil {
+			return plan.Child{}, err
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch step.Kind {
+	case plan.StepCreateNamespace:
+		c.world.namespaces[key.Namespace] = plan.NamespaceActive
+		return plan.Child{}, nil
+	case plan.StepApply:
+		return plan.Child{}, c.apply(key, step)
+	case plan.StepWriteStatus:
+		return plan.Child{}, c.writeStatus(key, step)
+	case plan.StepCreateChild:
+		return c.createChild(key, step)
+	case plan.StepUpdateChild:
+		child := c.world.children[key]
+		if child.UID != step.UID || child.ResourceVersion != step.ResourceVersion {
+			return plan.Child{}, outdated()
+		}
+		c.putChild(key, child.UID, step)
+	case plan.StepDeleteChild:
+		delete(c.world.children, key)
+	case plan.StepNone:
+		return plan.Child{}, errors.New("no step")
+	}
+	return plan.Child{}, nil
+}
+
+func outdated() error {
+	return &plan.Failure{Class: plan.Outdated, Phrase: "the object has changed meanwhile", Err: errors.New("409")}
+}
+
+func (c *fakeCluster) nextVersion() string {
+	c.version++
+	return strconv.Itoa(c.version)
+}
+
+func (c *fakeCluster) apply(key plan.Key, step *plan.Step) error {
+	live, d := c.world.live[key], step.Desired
+	ws := &v1.WebService{}
+	if live.Exists() {
+		ws = live.DeepCopy()
+	}
+	if step.ResourceVersion != "" && step.ResourceVersion != ws.ResourceVersion {
+		return outdated()
+	}
+	before := ws.Spec
+	ws.Namespace, ws.Name, ws.Labels, ws.Annotations = key.Namespace, key.Name, d.Labels, d.Annotations
+	ws.Spec = v1.WebServiceSpec{Image: d.Image, Replicas: d.Replicas, Tier: "dev"}
+	if d.Tier != nil {
+		ws.Spec.Tier = *d.Tier
+	}
+	if c.mutate != nil {
+		c.mutate(ws)
+	}
+	if !live.Exists() {
+		ws.UID = types.UID("uid-" + c.nextVersion())
+	}
+	if !live.Exists() || before.Image != ws.Spec.Image || before.Tier != ws.Spec.Tier {
+		ws.Generation++
+	}
+	ws.ResourceVersion = c.nextVersion()
+	c.world.live[key] = plan.Live{WebService: ws, Fields: plan.Fields{
+		Image: true, Replicas: d.Replicas != nil, Tier: d.Tier != nil,
+		Labels: slices.Sorted(maps.Keys(d.Labels)), Annotations: slices.Sorted(maps.Keys(d.Annotations)),
+	}}
+	return nil
+}
+
+func (c *fakeCluster) writeStatus(key plan.Key, step *plan.Step) error {
+	live := c.world.live[key]
+	if !live.Exists() || step.ResourceVersion != live.ResourceVersion {
+		return outdated()
+	}
+	ws := live.DeepCopy()
+	ws.Status = v1.WebServiceStatus{
+		Replicas: step.Status.Replicas, ObservedGeneration: step.Status.ObservedGeneration, Conditions: step.Status.Conditions,
+	}
+	ws.ResourceVersion = c.nextVersion()
+	c.world.live[key] = plan.Live{WebService: ws, Fields: live.Fields}
+	return nil
+}
+
+func (c *fakeCluster) createChild(key plan.Key, step *plan.Step) (plan.Child, error) {
+	if found, ok := c.unseen[key]; ok {
+		return found, nil
+	}
+	if found, ok := c.world.children[key]; ok {
+		return found, nil
+	}
+	c.putChild(key, types.UID("uid-"+c.nextVersion()), step)
+	return plan.Child{}, nil
+}
+
+func (c *fakeCluster) putChild(key plan.Key, uid types.UID, step *plan.Step) {
+	c.world.children[key] = plan.Child{
+		UID: uid, ResourceVersion: c.nextVersion(), Managed: true,
+		Labels: step.Child.Labels, Owners: step.Child.Owners, Data: step.Child.Data,
+	}
+}
+
+// edit is what somebody else does to a live object, and the event of it.
+func (c *fakeCluster) edit(key plan.Key, change func(*v1.WebService)) {
+	c.mu.Lock()
+	live := c.world.live[key]
+	ws := live.DeepCopy()
+	change(ws)
+	ws.Generation++
+	ws.ResourceVersion = c.nextVersion()
+	c.world.live[key] = plan.Live{WebService: ws, Fields: live.Fields}
+	c.mu.Unlock()
+	c.engine.Changed(key)
+}
+
+// set changes how the cluster behaves from now on.
+func (c *fakeCluster) set(change func(*fakeCluster)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change(c)
+}
+
+// setState is a change of the cluster's state, told only where tell is true.
+func (c *fakeCluster) setState(err error, tell bool) {
+	c.mu.Lock()
+	c.state = err
+	c.mu.Unlock()
+	if tell {
+		c.engine.StateChanged()
+	}
+}
+
+// freeze makes every Look see the world as it is now, until thaw.
+func (c *fakeCluster) freeze() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen, c.behind = c.world.clone(), true
+}
+
+// thaw is the watch telling of everything that has happened since freeze.
+func (c *fakeCluster) thaw() {
+	c.mu.Lock()
+	c.seen, c.behind = nil, false
+	keys := slices.Collect(maps.Keys(c.world.live))
+	c.mu.Unlock()
+	for _, key := range keys {
+		c.engine.Changed(key)
+	}
+	c.engine.CaughtUp()
+}
+
+// lag makes the watch fall behind our own writes, or catch up.
+func (c *fakeCluster) lag(behind bool) {
+	c.mu.Lock()
+	c.behind = behind
+	c.mu.Unlock()
+	if !behind {
+		c.engine.CaughtUp()
+	}
+}
+
+// taken returns the steps since the last call, in the order of their beginning.
+func (c *fakeCluster) taken() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	steps := c.steps
+	c.steps = nil
+	return steps
+}
+
+func (c *fakeCluster) ready(key plan.Key) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	live := c.world.live[key]
+	if !live.Exists() {
+		return "absent"
+	}
+	for _, cond := range live.Status.Conditions {
+		if cond.Type == v1.ReadyCondition {
+			return fmt.Sprintf("%s %s", cond.Status, cond.Reason)
+		}
+	}
+	return "none"
+}
+
+// crashAfter lets so many steps be done and none after.
+func crashAfter(n int, taken *int) func(context.Context, plan.Key, *plan.Step) error {
+	return func(context.Context, plan.Key, *plan.Step) error {
+		if *taken == n {
+			return errors.New("the process is dead")
+		}
+		*taken++
+		return nil
+	}
+}

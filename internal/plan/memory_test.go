@@ -1,0 +1,97 @@
+package plan
+
+import (
+	"errors"
+	"testing"
+)
+
+// TestMemory: a write is remembered only where its answer differs from it, and
+// only until something that it speaks of changes.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	spec := Step{Kind: StepApply, Desired: convergedInput().Desired}
+	child := Step{Kind: StepUpdateChild}
+	live := convergedInput().Live
+	status := Step{Kind: StepWriteStatus, ResourceVersion: live.ResourceVersion, Status: statusOf(&live, isReady, startNow)}
+	mutated := func(in *Input) { in.Live.Spec.Image = mutatedImage }
+	spoilt := func(in *Input) { in.Child.Data["tier"] = "mutated" }
+	dropped := func(in *Input) { in.Live.Status.Conditions[0].Reason = "" }
+	nothing := func(*Input) {}
+
+	for _, c := range []struct {
+		name   string
+		step   Step
+		answer func(*Input) // what the server made of it
+		since  func(*Input) // what has changed since
+		want   bool
+	}{
+		{"apply taken", spec, nothing, nothing, false},
+		{"apply mutated", spec, mutated, nothing, true},
+		{"apply mutated, the file changed", spec, mutated, func(in *Input) { in.Desired.Digest = "other" }, false},
+		{"apply mutated, the object changed", spec, mutated, func(in *Input) { in.Live.ResourceVersion = "live-2" }, false},
+		{"apply mutated, the object made anew", spec, mutated, func(in *Input) { in.Live.UID = newUID }, false},
+		{"apply mutated, the child changed", spec, mutated, func(in *Input) { in.Child.ResourceVersion = "child-2" }, true},
+		{"apply mutated, the file gone", spec, mutated, func(in *Input) { in.Desired = nil }, false},
+		{"child taken", child, nothing, nothing, false},
+		{"child mutated", child, spoilt, nothing, true},
+		{"child mutated, then changed", child, spoilt, func(in *Input) { in.Child.ResourceVersion = "child-2" }, false},
+		{"child mutated, then gone", child, spoilt, func(in *Input) { in.Child = Child{} }, false},
+		{"child mutated, new generation", child, spoilt, func(in *Input) { in.Live.Generation++ }, false},
+		{"child mutated, status changed", child, spoilt, func(in *Input) { in.Live.ResourceVersion = "live-2" }, true},
+		{"child deleted", Step{Kind: StepDeleteChild}, nothing, nothing, false},
+		{"status taken", status, nothing, nothing, false},
+		{"status dropped", status, dropped, nothing, true},
+		{"status dropped, the object changed", status, dropped, func(in *Input) { in.Live.ResourceVersion = "live-2" }, false},
+		{"status dropped, the child changed", status, dropped, func(in *Input) { in.Child.ResourceVersion = "child-2" }, false},
+		{"status dropped beside a foreign child, not seen before", status, func(in *Input) { dropped(in); in.Child = Child{} }, func(in *Input) { in.Child = childState(foreignUnowned, image) }, true},
+		{"status dropped, the namespace changed", status, dropped, func(in *Input) { in.Namespace = NamespaceTerminating }, false},
+		{"status dropped, the CRD mended", status, dropped, func(in *Input) { in.CRD.Missing = nil }, false},
+		{"namespace created", Step{Kind: StepCreateNamespace}, nothing, nothing, false},
+	} {
+		in := convergedInput()
+		in.CRD.Missing = []string{"status.conditions[].reason"}
+		c.answer(in)
+		var m Memory
+		m.Sent(&c.step, in)
+		c.since(in)
+		out := m.Outcomes(in)
+		if got := out.Of(c.step.Kind).Sent; got != c.want {
+			t.Errorf("%s: sent %t, want %t", c.name, got, c.want)
+		}
+	}
+}
+
+// TestOwnStatusWrite is no reason to send a mutated spec again.
+func TestOwnStatusWrite(t *testing.T) {
+	t.Parallel()
+	in := convergedInput()
+	in.Live.Spec.Image = mutatedImage
+	var m Memory
+	m.Sent(&Step{Kind: StepApply, Desired: in.Desired}, in)
+	step := Step{Kind: StepWriteStatus, ResourceVersion: "live-1", Status: statusOf(&in.Live, notReady, startNow)}
+	in.Live.ResourceVersion = "live-2"
+	m.Sent(&step, in)
+	if out := m.Outcomes(in); !out[partSpec].Sent {
+		t.Error("the spec would be sent again")
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	in := convergedInput()
+	var m Memory
+	m.Refused(StepApply, &Failure{Class: Refused, Phrase: "not allowed", Err: errors.New("policy 7")})
+	m.Refused(StepUpdateChild, &Failure{Class: Refused, Phrase: "too large"})
+	out := m.Outcomes(in)
+	if out[partSpec] != (Outcome{Refused: "not allowed", Detail: "policy 7"}) || out[partChild] != (Outcome{Refused: "too large", Detail: "too large"}) {
+		t.Errorf("outcomes %+v", out)
+	}
+	m.Sent(&Step{Kind: StepDeleteChild}, in)
+	if out := m.Outcomes(in); out[partChild].Refused != "" || out[partSpec].Refused == "" {
+		t.Errorf("after a step on the child: %+v", out)
+	}
+	m.Retry()
+	if out := m.Outcomes(in); out != (Outcomes{}) {
+		t.Errorf("after another try: %+v", out)
+	}
+}
