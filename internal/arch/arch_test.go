@@ -34,6 +34,9 @@ func table() []row {
 		// For tests alone: no row names them.
 		{"internal/labtest", "internal/api/v1 manifests", "k8s.io/client-go k8s.io/api k8s.io/apimachinery sigs.k8s.io/yaml"},
 		{"internal/arch", "", ""},
+		{"internal/e2e", "", ""},
+		{"internal/bench", "", ""},
+		{"internal/bench/bareloop", "internal/api/v1", "k8s.io/client-go k8s.io/api k8s.io/apimachinery"},
 	}
 }
 

@@ -48,9 +48,9 @@ func newApp(cmd *cobra.Command, p *Process, trigger report.Trigger) (*app, error
 	if err := checkPaths(&cfg); err != nil {
 		return nil, err
 	}
-	rc, err := restConfig(&cfg, p.Version)
+	rc, err := kube.LoadConfig(cfg.Kubeconfig, cfg.Context, p.Version)
 	if err != nil {
-		return nil, err
+		return nil, usage(err)
 	}
 	a := &app{cfg: cfg, log: newLogger(p.Stderr, cfg.Log)}
 	bridge(a.log)

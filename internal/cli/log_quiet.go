@@ -13,9 +13,12 @@ func (h *quietHandler) Enabled(ctx context.Context, _ slog.Level) bool {
 	return h.Handler.Enabled(ctx, slog.LevelDebug)
 }
 
-// Handle passes the record on as one of debug.
+// Handle passes the record on as one of debug. It asks for itself whether those
+// are wanted, since errors come without that having been asked.
 func (h *quietHandler) Handle(ctx context.Context, r slog.Record) error {
-	r.Level = slog.LevelDebug
+	if r.Level = slog.LevelDebug; !h.Handler.Enabled(ctx, r.Level) {
+		return nil
+	}
 	return h.Handler.Handle(ctx, r)
 }
 

@@ -59,6 +59,10 @@ func TestAStartThatCantSucceedSaysWhy(t *testing.T) {
 			5, []string{"the API server can't be reached", "127.0.0.1:1"}, false},
 		"no rights": {func(l *lab) []string { l.kubeconfig = l.cluster.ServiceAccount(l, l.namespace, "nobody"); return nil },
 			1, []string{"cannot list resource", "configmaps"}, false},
+		"no right to the lease": {func(l *lab) []string { return []string{"--lease-namespace=" + l.namespace} },
+			1, []string{"cannot get resource", "leases"}, false},
+		"rights to look alone": {func(l *lab) []string { l.kubeconfig = l.spectator(true); return nil },
+			1, []string{"cannot patch resource", "webservices"}, false},
 		"source missing": {func(*lab) []string { return []string{"--source=nowhere"} },
 			5, []string{"source nowhere doesn't exist"}, false},
 		"source empty": {func(l *lab) []string { l.must(os.Remove(filepath.Join(l.source, "checkout.yaml"))); return nil },
@@ -108,6 +112,38 @@ func TestAStartThatCantSucceedSaysWhy(t *testing.T) {
 	}
 }
 
+// spectator is an account that may look at everything, and also hold leases
+// where that is wanted.
+func (l *lab) spectator(leases bool) string {
+	l.Helper()
+	l.onceOK("--source-name=setup", "--source-namespace=default", "--source-allow-empty", "--source="+l.TempDir())
+	name := fmt.Sprintf("spectator-%t", leases)
+	kubeconfig := l.cluster.ServiceAccount(l, l.namespace, name)
+	l.cluster.Apply(l, fmt.Appendf(nil, `apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: spectator}
+rules:
+  - apiGroups: [apps.labhub.io, "", apiextensions.k8s.io]
+    resources: [webservices, configmaps, namespaces, customresourcedefinitions]
+    verbs: [get, list, watch]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: "%[1]s-in-%[2]s"}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: spectator}
+subjects: [{kind: ServiceAccount, name: "%[1]s", namespace: "%[2]s"}]
+`, name, l.namespace))
+	if leases {
+		l.cluster.Apply(l, fmt.Appendf(nil, `apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: "%[1]s-in-%[2]s", namespace: webservice-controller}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: webservice-controller}
+subjects: [{kind: ServiceAccount, name: "%[1]s", namespace: "%[2]s"}]
+`, name, l.namespace))
+	}
+	return kubeconfig
+}
+
 // A daemon waits for its API server and its rights, and says what it waits for
 // to whoever asks whether it is ready.
 func TestADaemonThatCantWorkYetIsntReadyAndSaysWhy(t *testing.T) {
@@ -119,6 +155,8 @@ func TestADaemonThatCantWorkYetIsntReadyAndSaysWhy(t *testing.T) {
 		"server away": {(*lab).unreachable, []string{"the API server can't be reached"}},
 		"no rights": {func(l *lab) string { return l.cluster.ServiceAccount(l, l.namespace, "nobody") },
 			[]string{"configmaps is forbidden", "cannot list resource"}},
+		"no right to the lease": {func(l *lab) string { return l.spectator(false) },
+			[]string{"leases", "cannot get resource"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

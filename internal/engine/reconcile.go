@@ -23,16 +23,17 @@ func (e *Engine) reconcile(ctx context.Context, run *run, key plan.Key) {
 			e.unready(run, err)
 			return
 		}
-		decision := plan.Decide(in)
+		decision := &run.decision
+		*decision = plan.Decide(in)
 		if decision.Verdict() {
-			e.rest(run, &decision)
+			e.rest(run, decision)
 			return
 		}
 		if decision.Step.Kind == run.last {
 			e.fail(run, decision.Target, unseen())
 			return
 		}
-		if err := e.act(ctx, run, &decision); err != nil {
+		if err := e.act(ctx, run, decision); err != nil {
 			e.fail(run, decision.Target, err)
 			return
 		}
@@ -42,9 +43,10 @@ func (e *Engine) reconcile(ctx context.Context, run *run, key plan.Key) {
 
 // run is one turn of a key.
 type run struct {
-	key plan.Key
-	it  *item
-	in  plan.Input
+	key      plan.Key
+	it       *item
+	in       plan.Input
+	decision plan.Decision
 	// found is a ConfigMap that the cluster's mirror doesn't know.
 	found plan.Child
 	// last is the step that was taken last in this turn.

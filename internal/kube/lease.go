@@ -8,6 +8,7 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
@@ -66,9 +67,21 @@ func (c *Cluster) NewLease(namespace, name, identity string, changed func()) *Le
 			LeaseMeta: meta, Client: c.lease.leases,
 			LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
 		},
-		tried: l.tried,
+		tried: l.tried, answered: c.noteLease,
 	}
 	return l
+}
+
+// noteLease keeps that we may not do something with the lease, which is a state
+// that a person must mend. Other failures pass.
+func (c *Cluster) noteLease(verb string, err error) {
+	what := "leases, " + verb
+	switch {
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		c.health.set(what, err)
+	case c.health.err(what) != nil:
+		c.health.set(what, nil)
+	}
 }
 
 // Hold runs lead whenever the lease is ours, with a context that ends when it
@@ -189,21 +202,31 @@ func (l *Lease) Check(context.Context) error {
 type timedLock struct {
 	resourcelock.Interface
 	tried func(at time.Time, err error)
+	// answered is told how each request went.
+	answered func(verb string, err error)
+}
+
+// Get reads the lease.
+func (l *timedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := l.Interface.Get(ctx)
+	l.answered("get", err)
+	return record, raw, err
 }
 
 // Create claims a lease that doesn't exist yet.
 func (l *timedLock) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
-	return l.timed(r, func() error { return l.Interface.Create(ctx, r) })
+	return l.timed(r, "create", func() error { return l.Interface.Create(ctx, r) })
 }
 
 // Update claims, renews or releases the lease.
 func (l *timedLock) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
-	return l.timed(r, func() error { return l.Interface.Update(ctx, r) })
+	return l.timed(r, "update", func() error { return l.Interface.Update(ctx, r) })
 }
 
-func (l *timedLock) timed(r resourcelock.LeaderElectionRecord, write func() error) error {
+func (l *timedLock) timed(r resourcelock.LeaderElectionRecord, verb string, write func() error) error {
 	began := time.Now()
 	err := write()
+	l.answered(verb, err)
 	if r.HolderIdentity == l.Identity() {
 		l.tried(began, err)
 	}

@@ -1,0 +1,31 @@
+package kube
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// ErrNoCluster says that no cluster is configured anywhere.
+var ErrNoCluster = errors.New("no cluster is configured: name a kubeconfig with --kubeconfig or $KUBECONFIG")
+
+// LoadConfig finds the cluster the way kubectl does, and in a pod by its own
+// account. kubeconfig and context are "" where the user named none. Errors:
+// ErrNoCluster, or what is wrong with the kubeconfig.
+func LoadConfig(kubeconfig, context, version string) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: context}
+	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
+	switch {
+	case clientcmd.IsEmptyConfig(err), errors.Is(err, rest.ErrNotInCluster):
+		return nil, ErrNoCluster
+	case err != nil:
+		return nil, fmt.Errorf("the kubeconfig can't be used: %w", err)
+	}
+	cfg.UserAgent = "webservice-controller/" + version + " (" + runtime.GOOS + "/" + runtime.GOARCH + ")"
+	return cfg, nil
+}
