@@ -129,10 +129,10 @@ func TestRBAC(t *testing.T) {
 	want := []string{
 		"create configmaps", "create customresourcedefinitions", "create leases", "create namespaces", "create webservices",
 		"delete configmaps",
-		"get configmaps", "get customresourcedefinitions", "get leases", "get namespaces", "get webservices",
+		"get configmaps", "get leases",
 		"list configmaps", "list customresourcedefinitions", "list namespaces", "list webservices",
 		"patch configmaps", "patch customresourcedefinitions", "patch webservices", "patch webservices/status",
-		"update leases", "update webservices/finalizers",
+		"update leases",
 		"watch configmaps", "watch customresourcedefinitions", "watch namespaces", "watch webservices",
 	}
 	got := rights(t)
