@@ -32,10 +32,9 @@ type app struct {
 
 	// unwritten is the last error of writing the report, so that it is told once.
 	unwritten string
-	// published: there was a report. unready is why we couldn't work at the last
-	// one, and told whether that was logged.
-	published, told bool
-	unready         string
+	// published: there was a report. unready is why we couldn't work then.
+	published bool
+	unready   string
 }
 
 // newApp reads the settings, takes the out directory and puts the parts
@@ -116,19 +115,22 @@ func (a *app) publish(r *report.Report) {
 }
 
 // tellReadiness logs why we can't work when that is new, and that we can again.
-// At the start nobody has answered yet: that isn't worth a line.
+// What only takes its time at a start isn't worth a warning, and that nobody has
+// answered yet not even a line.
 func (a *app) tellReadiness() {
+	err := a.engine.Ready()
 	why := ""
-	if err := a.engine.Ready(); err != nil {
+	if err != nil {
 		why = err.Error()
 	}
 	switch {
-	case a.published && why != "" && why != a.unready:
-		a.told = true
+	case !a.published || why == a.unready:
+	case errors.Unwrap(err) != nil:
 		a.log.Warn("not ready", "why", why)
-	case why == "" && a.told:
-		a.told = false
-		a.log.Info("ready again")
+	case err != nil:
+		a.log.Info("not ready", "why", why)
+	default:
+		a.log.Info("ready")
 	}
 	a.published, a.unready = true, why
 }

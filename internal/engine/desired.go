@@ -26,25 +26,31 @@ func (d desired) same(other desired) bool {
 }
 
 // Take makes s the picture of the source. Keys that it changes become runnable,
-// and every key where the scan interval has led to it.
+// and every key where the scan interval has led to it. It is called from one
+// goroutine.
 func (e *Engine) Take(s *source.Snapshot) {
-	live := e.liveKeys()
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	before := e.snapshot
 	first := s.Complete && !e.known
+	e.mu.Unlock()
+	e.logSource(before, s)
+	var live []plan.Key
+	if first || s.Cause == source.CauseInterval {
+		live = e.liveKeys()
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	defer e.tellChange()
 	e.snapshot, e.known = s, e.known || s.Complete
 	changed := e.replaceDesired(s)
 	if e.queue == nil {
-		e.tellChange()
 		return
 	}
-	if first || s.Cause == source.CauseInterval {
-		trigger := report.TriggerInterval
-		if first {
-			trigger = report.TriggerStart
-		}
-		e.wakeAll(live, trigger)
+	switch {
+	case first:
+		e.wakeAll(live, report.TriggerStart)
+	case s.Cause == source.CauseInterval:
+		e.wakeAll(live, report.TriggerInterval)
 	}
 	for _, key := range changed {
 		e.wake(key, report.TriggerFiles)
@@ -53,7 +59,6 @@ func (e *Engine) Take(s *source.Snapshot) {
 		e.begin(report.TriggerFiles)
 	}
 	e.settle()
-	e.tellChange()
 }
 
 // replaceDesired takes over what s says and returns the keys for which that is
