@@ -172,7 +172,7 @@ func (a *app) start(ctx context.Context, gate kube.Gate) *started {
 			}
 		})
 		s.stopWeb = func() {
-			if err := a.web.Shutdown(); err != nil {
+			if err := a.web.Shutdown(ctx); err != nil {
 				a.log.Warn("ending http", "err", err)
 			}
 			serving.Wait()

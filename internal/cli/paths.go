@@ -39,12 +39,12 @@ func realPath(path string) (string, error) {
 	}
 	rest := ""
 	for at := path; ; at = filepath.Dir(at) {
-		real, err := filepath.EvalSymlinks(at)
+		resolved, err := filepath.EvalSymlinks(at)
 		if err == nil {
-			return filepath.Join(real, rest), nil
+			return filepath.Join(resolved, rest), nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return path, nil //nolint:nilerr // unreadable: the path as written is the best that is known
+			return path, nil // unreadable: the path as written is the best that is known
 		}
 		rest = filepath.Join(filepath.Base(at), rest)
 	}

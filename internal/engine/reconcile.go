@@ -116,7 +116,7 @@ func (e *Engine) act(ctx context.Context, r *run, d *plan.Decision) error {
 	after := plan.Input{Key: r.key, Desired: r.in.Desired}
 	e.cluster.Look(r.key, &after)
 	r.it.memory.Sent(&d.Step, &after)
-	e.opts.Log.Info(string(d.Action), "object", r.key.String(), "target", d.Target.Name(r.key), "reason", d.Reason)
+	e.opts.Log.Info("reconciled", "object", r.key.String(), "action", string(d.Action), "target", d.Target.Name(r.key), "reason", d.Reason)
 	return nil
 }
 

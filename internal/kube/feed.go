@@ -198,14 +198,12 @@ func (f *feed[T]) Bookmark(version string) error {
 // passed settles what our own write a of key means now that the watch has told
 // r. It says whether r is news. The mirror is locked.
 func (m *mirror[T]) passed(key plan.Key, a, r record[T]) bool {
-	switch {
-	case a.gone && a.uid == r.uid && !newer(r.version, a.version):
-		return false
-	case !a.gone && r.version != a.version && !newer(r.version, a.version):
+	echo := r.version == a.version && !a.gone
+	if !echo && !newer(r.version, a.version) {
 		return false
 	}
 	delete(m.ahead, key)
-	return a.gone || r.version != a.version
+	return !echo
 }
 
 // sweep notes that all up to version was told, and ends the overlay of every
@@ -219,7 +217,7 @@ func (f *feed[T]) sweep(version string) []plan.Key {
 	f.passed = version
 	var told []plan.Key
 	for key, a := range m.ahead {
-		if !f.covers(key) || a.version == version || !newer(version, a.version) {
+		if !f.covers(key) || !newer(version, a.version) {
 			continue
 		}
 		switch {

@@ -155,6 +155,9 @@ func (m *mirror[T]) record(obj any) (record[T], error) {
 // newer says whether version a is later than b. Versions that can't be compared
 // count as later: the last word that was heard counts.
 func newer(a, b string) bool {
+	if a == b {
+		return false
+	}
 	c, err := resourceversion.CompareResourceVersion(a, b)
 	return err != nil || c > 0
 }

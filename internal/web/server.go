@@ -64,8 +64,9 @@ func (s *Server) Serve() error {
 }
 
 // Shutdown lets requests under way end, for a short time, and stops.
-func (s *Server) Shutdown() error {
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)
+// ctx may have ended already: what bounds the wait is a time of its own.
+func (s *Server) Shutdown(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
 	defer cancel()
 	if err := s.http.Shutdown(ctx); err != nil {
 		return s.http.Close()
