@@ -39,7 +39,9 @@ demo: build ## start a control plane and the controller on desired/; Ctrl-C ends
 	@hack/demo.sh
 
 test: build ## run every test; sets up what they need
-	go test -race -timeout 20m ./...
+	go test -race -timeout 20m $$(go list ./... | grep -v /internal/bench)
+	@# The walk over all combinations is whole, and speed is measured, without the race detector.
+	go test -timeout 20m ./internal/plan ./internal/bench
 	$(LAB) go test -timeout 20m ./...
 
 lint: lint-format lint-generated lint-modules lint-code ## format, linters, generated code up to date, modules tidy
