@@ -124,13 +124,13 @@ func (a *app) tellReadiness() {
 		why = err.Error()
 	}
 	switch {
-	case !a.published || why == a.unready:
+	case why == a.unready:
+	case err == nil:
+		a.log.Info("ready")
 	case errors.Unwrap(err) != nil:
 		a.log.Warn("not ready", "why", why)
-	case err != nil:
+	case a.published:
 		a.log.Info("not ready", "why", why)
-	default:
-		a.log.Info("ready")
 	}
 	a.published, a.unready = true, why
 }

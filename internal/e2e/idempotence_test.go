@@ -12,9 +12,9 @@ import (
 	"labhub.io/webservice-controller/internal/report"
 )
 
-// The times that the server keeps of writes have steps of a second: two writes
-// within one look like one.
-const aSecond = 1100 * time.Millisecond
+// clockStep is more than a step of the times that the server keeps of writes:
+// two writes within a second look like one.
+const clockStep = 1100 * time.Millisecond
 
 // everySecond makes passes come fast.
 const everySecond = "--source-scan-interval=1s"
@@ -34,13 +34,13 @@ func TestNothingIsWrittenOnceAllIsDone(t *testing.T) {
 			t.Fatal("after " + step)
 		}
 	}
-	l.aSecondPasses()
+	l.aSecondGoesBy()
 	l.onceOK()
 	l.holds(l.lastReport(), converged, idle)
 	unchanged("a second once")
 
 	l.touch()
-	l.aSecondPasses()
+	l.aSecondGoesBy()
 	l.onceOK()
 	l.holds(l.lastReport(), converged, idle)
 	unchanged("touching the files")
@@ -75,12 +75,12 @@ func (l *lab) touch() {
 	}
 }
 
-func (l *lab) aSecondPasses() {
+func (l *lab) aSecondGoesBy() {
 	l.Helper()
 	since := time.Now()
-	labtest.Eventually(l, 2*aSecond, func() error {
-		if time.Since(since) < aSecond {
-			return errors.New("it hasn't")
+	labtest.Eventually(l, 2*clockStep, func() error {
+		if time.Since(since) < clockStep {
+			return errors.New("it is still the same second")
 		}
 		return nil
 	})

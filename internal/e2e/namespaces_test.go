@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -59,7 +60,12 @@ func TestAConfinedControllerKeepsToItsNamespaces(t *testing.T) {
 	before["webservices/theirs"] = elsewhere.states()["webservices/theirs"]
 
 	l.write(map[string]string{"there.yaml": service("there", "nginx:1.27", "namespace: "+elsewhere.namespace)})
-	r := d.reports(convergeLimit, func(r *report.Report) error { return says(len(r.Problems), 1, "problems", nil) })
+	r := d.reports(convergeLimit, func(r *report.Report) error {
+		if len(r.Problems) != 1 {
+			return fmt.Errorf("%d problems", len(r.Problems))
+		}
+		return nil
+	})
 	if p := r.Problems[0]; p.Path != "there.yaml" || p.Line == 0 || !strings.Contains(p.Message, elsewhere.namespace) {
 		t.Errorf("problem %+v", p)
 	}

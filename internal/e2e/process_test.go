@@ -83,13 +83,11 @@ func (l *lab) once(args ...string) result {
 }
 
 // onceOK is once where it must converge.
-func (l *lab) onceOK(args ...string) result {
+func (l *lab) onceOK(args ...string) {
 	l.Helper()
-	r := l.once(args...)
-	if r.code != 0 {
+	if r := l.once(args...); r.code != 0 {
 		l.Fatalf("once: exit code %d\n%s", r.code, r.stderr)
 	}
-	return r
 }
 
 // text is written by one process and read by the test meanwhile.

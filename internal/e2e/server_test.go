@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"labhub.io/webservice-controller/internal/labtest"
-	"labhub.io/webservice-controller/internal/report"
 	"labhub.io/webservice-controller/manifests"
 )
 
@@ -20,9 +19,7 @@ func TestADefinitionThatComesLaterIsNoticedWithoutARestart(t *testing.T) {
 	l.endsWith(l.once(shortly, "--crd-install=false"), 5, "the CRD webservices.apps.labhub.io is missing", "crd.install")
 
 	d := l.run("--crd-install=false")
-	d.reports(convergeLimit, unconverged, func(r *report.Report) error {
-		return says(0, 0, r.WaitingFor, []string{"the CRD webservices.apps.labhub.io is missing"})
-	})
+	d.reports(convergeLimit, unconverged, waitsFor("the CRD webservices.apps.labhub.io is missing"))
 	l.cluster.Apply(t, manifests.CRD())
 	began := time.Now()
 	d.reports(recovery, converged)
@@ -39,9 +36,7 @@ func TestAnOutageOfTheServerIsReportedAndOutlivedWithoutAWrite(t *testing.T) {
 	before := l.states()
 
 	l.cluster.Stop(t)
-	d.reports(recovery, unconverged, func(r *report.Report) error {
-		return says(0, 0, r.WaitingFor, []string{"the API server can't be reached"})
-	})
+	d.reports(recovery, unconverged, waitsFor("the API server can't be reached"))
 	l.cluster.Restart(t)
 	began := time.Now()
 	r := d.reports(recovery, converged)

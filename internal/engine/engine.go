@@ -37,6 +37,9 @@ type Engine struct {
 	standby bool
 	// ready: the cluster's state was good when it was last looked at.
 	ready bool
+	// missing is what the CRD lacked when it was last looked at, if it was.
+	missing []string
+	looked  bool
 	// fatal is an error that only a person can end: the lease is held elsewhere.
 	fatal error
 	// prepared is the last error of Prepare.

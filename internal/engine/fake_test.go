@@ -47,6 +47,8 @@ type fakeCluster struct {
 	prepare error
 	behind  bool
 	looks   int
+	missing []string // what the CRD doesn't declare
+	prunes  bool     // the server drops the reasons of conditions
 }
 
 func newFake() *fakeCluster {
@@ -62,12 +64,14 @@ func newFake() *fakeCluster {
 func (c *fakeCluster) Look(key plan.Key, in *plan.Input) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.looks++
+	if key != (plan.Key{}) {
+		c.looks++
+	}
 	w := &c.world
 	if c.seen != nil {
 		w = c.seen
 	}
-	in.Live, in.Child, in.CRD = w.live[key], w.children[key], plan.CRD{Ready: true}
+	in.Live, in.Child, in.CRD = w.live[key], w.children[key], plan.CRD{Ready: true, Missing: c.missing}
 	if in.Namespace = w.namespaces[key.Namespace]; in.Namespace == plan.NamespaceUnknown {
 		in.Namespace = plan.NamespaceMissing
 	}
@@ -104,7 +108,23 @@ func (c *fakeCluster) Requests() (reads, writes int64) {
 	return 0, int64(len(c.steps))
 }
 
-func (c *fakeCluster) Do(ctx context.Context, key plan.Key, step *plan.Step) (plan.Child, error) {
+func (c *fakeCluster) Do(ctx context.Context, key plan.Key, step *plan.Step) (plan.Answer, error) {
+	found, err := c.do(ctx, key, step)
+	if err != nil || found.Exists() {
+		return plan.Answer{Child: found, Found: true}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch step.Kind {
+	case plan.StepApply, plan.StepWriteStatus:
+		return plan.Answer{Live: c.world.live[key]}, nil
+	default:
+		return plan.Answer{Child: c.world.children[key]}, nil
+	}
+}
+
+// do carries out a step. found is what stands where a ConfigMap should be created.
+func (c *fakeCluster) do(ctx context.Context, key plan.Key, step *plan.Step) (found plan.Child, err error) {
 	c.mu.Lock()
 	c.steps = append(c.steps, step.Kind.String()+" "+key.Name)
 	fail := c.fail
@@ -188,7 +208,13 @@ func (c *fakeCluster) writeStatus(key plan.Key, step *plan.Step) error {
 	}
 	ws := live.DeepCopy()
 	ws.Status = v1.WebServiceStatus{
-		Replicas: step.Status.Replicas, ObservedGeneration: step.Status.ObservedGeneration, Conditions: step.Status.Conditions,
+		Replicas: step.Status.Replicas, ObservedGeneration: step.Status.ObservedGeneration,
+		Conditions: slices.Clone(step.Status.Conditions),
+	}
+	for i := range ws.Status.Conditions {
+		if c.prunes {
+			ws.Status.Conditions[i].Reason = ""
+		}
 	}
 	ws.ResourceVersion = c.nextVersion()
 	c.world.live[key] = plan.Live{WebService: ws, Fields: live.Fields}

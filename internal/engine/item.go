@@ -16,6 +16,8 @@ type item struct {
 	failures int
 	// memory is of what was sent; nil if nothing was since the last good verdict.
 	memory *plan.Memory
+	// forget: memory doesn't hold any more at the object's next turn.
+	forget bool
 
 	// judged: there is a verdict, which the next fields are of.
 	judged    bool

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -114,9 +115,12 @@ func (e *Engine) due(key plan.Key, queue workqueue.TypedDelayingInterface[plan.K
 // It looks whenever the cluster's state changes, and again after a failure.
 func (e *Engine) prepare(ctx context.Context) {
 	failures := 0
+	var served <-chan time.Time
 	for {
 		err := e.cluster.Prepare(ctx)
-		e.noteState(err)
+		if e.noteState(err) {
+			served = time.After(crdLag)
+		}
 		var again <-chan time.Time
 		if err == nil {
 			failures = 0
@@ -129,14 +133,39 @@ func (e *Engine) prepare(ctx context.Context) {
 			return
 		case <-e.state:
 		case <-again:
+		case <-served:
+			served = nil
+			e.forget()
 		}
 	}
 }
 
-// noteState looks at the cluster's state. When it has just become good, every
-// key is worth a look.
-func (e *Engine) noteState(prepared error) {
+// crdLag is longer than an API server takes to act on a changed CRD. Until then
+// it answers by the old one, so what it said meanwhile isn't held against it.
+const crdLag = 5 * time.Second
+
+// forget makes every key runnable, and what the server made of earlier writes is
+// forgotten.
+func (e *Engine) forget() {
+	live := e.liveKeys()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.queue == nil {
+		return
+	}
+	for _, it := range e.items {
+		it.forget = true
+	}
+	e.wakeAll(live, report.TriggerCluster)
+}
+
+// noteState looks at the cluster's state. When it has just become good, or the
+// CRD declares other fields than before, every key is worth a look. It says
+// whether it was the latter.
+func (e *Engine) noteState(prepared error) (redefined bool) {
 	ready := e.cluster.State() == nil
+	var look plan.Input
+	e.cluster.Look(plan.Key{}, &look)
 	var live []plan.Key
 	if ready {
 		live = e.liveKeys()
@@ -148,7 +177,11 @@ func (e *Engine) noteState(prepared error) {
 		e.opts.Log.Error("preparing the cluster failed", "err", prepared)
 	}
 	e.prepared = prepared
-	if ready && !e.ready && e.queue != nil {
+	if look.CRD.Ready {
+		redefined = e.looked && !slices.Equal(e.missing, look.CRD.Missing)
+		e.missing, e.looked = look.CRD.Missing, true
+	}
+	if ready && (!e.ready || redefined) && e.queue != nil {
 		e.wakeAll(live, report.TriggerCluster)
 	}
 	if ready != e.ready {
@@ -156,4 +189,5 @@ func (e *Engine) noteState(prepared error) {
 	}
 	e.ready = ready
 	e.tellChange()
+	return redefined
 }

@@ -234,3 +234,26 @@ func TestNewsWhileOpening(t *testing.T) {
 		}
 	})
 }
+
+// TestCRDMended: a CRD that lacks fields is an error of every object. Once it is
+// mended all is well, though the server acts on it only a while later, and no
+// event tells of that.
+func TestCRDMended(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.cluster.prunes, r.cluster.missing = true, []string{"status.conditions[].reason"}
+		defer r.lead()()
+		r.Take(snapshot(file(checkout, "nginx:1.27"), file(billing, "nginx:1.27")))
+		pass(10 * time.Minute)
+		r.wantWaiting("doesn't declare status.conditions[].reason")
+		r.wantSteps(created("checkout", "billing")...)
+
+		r.cluster.set(func(c *fakeCluster) { c.missing = nil })
+		r.StateChanged()
+		pass(time.Second)
+		r.cluster.set(func(c *fakeCluster) { c.prunes = false })
+		pass(crdLag)
+		r.wantConverged()
+		r.wantSteps("write the status checkout", "write the status checkout", "write the status billing", "write the status billing")
+	})
+}

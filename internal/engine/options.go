@@ -19,9 +19,8 @@ type Cluster interface {
 	// All goes over the live objects. Nothing of the cluster may be called meanwhile.
 	All() iter.Seq2[plan.Key, plan.Live]
 	// Do carries out a step; its effect is seen by the next Look. The error is a
-	// *plan.Failure. found is a ConfigMap that stands where ours should be
-	// created, and that Look doesn't know.
-	Do(ctx context.Context, key plan.Key, step *plan.Step) (found plan.Child, err error)
+	// *plan.Failure.
+	Do(ctx context.Context, key plan.Key, step *plan.Step) (plan.Answer, error)
 	// Prepare does what must be done before objects can be: it installs the CRD.
 	Prepare(ctx context.Context) error
 	// State is nil when the cluster can be worked on.

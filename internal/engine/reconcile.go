@@ -64,6 +64,9 @@ func (e *Engine) start(r *run, key plan.Key) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	*r = run{key: key, it: e.items[key]}
+	if r.it.forget {
+		r.it.memory, r.it.forget = nil, false
+	}
 	if r.it.memory != nil {
 		r.it.memory.Retry()
 	}
@@ -95,7 +98,7 @@ func (e *Engine) gather(r *run) (*plan.Input, error) {
 
 // act does a step. A refusal isn't an error here: the next decision knows of it.
 func (e *Engine) act(ctx context.Context, r *run, d *plan.Decision) error {
-	found, err := e.cluster.Do(ctx, r.key, &d.Step)
+	answer, err := e.cluster.Do(ctx, r.key, &d.Step)
 	if r.it.memory == nil {
 		r.it.memory = &plan.Memory{}
 	}
@@ -107,14 +110,15 @@ func (e *Engine) act(ctx context.Context, r *run, d *plan.Decision) error {
 		return nil
 	case err != nil:
 		return err
-	case found.Exists():
-		r.found = found
+	case answer.Found:
+		r.found = answer.Child
 		return nil
 	}
 	r.found, r.last = plan.Child{}, d.Step.Kind
 	e.noteWrite(r, d)
 	after := plan.Input{Key: r.key, Desired: r.in.Desired}
 	e.cluster.Look(r.key, &after)
+	after.Take(&answer)
 	r.it.memory.Sent(&d.Step, &after)
 	e.opts.Log.Info("reconciled", "object", r.key.String(), "action", string(d.Action), "target", d.Target.Name(r.key), "reason", d.Reason)
 	return nil

@@ -51,7 +51,8 @@ func (c *Cluster) Prepare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the CRD can't be installed: %w", failure(err))
 	}
-	return c.crds.wrote(crdKey(), u)
+	_, err = c.crds.wrote(crdKey(), u)
+	return err
 }
 
 // unprepared says whether there is something for Prepare to do.

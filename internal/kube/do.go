@@ -13,90 +13,91 @@ import (
 	"labhub.io/webservice-controller/internal/plan"
 )
 
-// Do carries out one step. Its answer is in the mirror when Do returns.
-//
-// The error is a *plan.Failure. Where a ConfigMap that isn't mirrored stands in
-// the way of creating ours, found is that ConfigMap and the error is nil.
-func (c *Cluster) Do(ctx context.Context, key plan.Key, step *plan.Step) (found plan.Child, err error) {
+// Do carries out one step. Its effect is in the mirror when Do returns. The error
+// is a *plan.Failure.
+func (c *Cluster) Do(ctx context.Context, key plan.Key, step *plan.Step) (answer plan.Answer, err error) {
 	if err := c.gate(ctx); err != nil {
-		return plan.Child{}, failure(err)
+		return plan.Answer{}, failure(err)
 	}
 	switch step.Kind {
 	case plan.StepCreateNamespace:
 		err = c.createNamespace(ctx, key.Namespace)
 	case plan.StepApply:
-		err = c.apply(ctx, key, step)
+		answer.Live, err = c.apply(ctx, key, step)
 	case plan.StepWriteStatus:
-		err = c.writeStatus(ctx, key, step)
+		answer.Live, err = c.writeStatus(ctx, key, step)
 	case plan.StepCreateChild:
-		found, err = c.createChild(ctx, key, step)
+		answer.Child, answer.Found, err = c.createChild(ctx, key, step)
 	case plan.StepUpdateChild:
-		err = c.updateChild(ctx, key, step)
+		answer.Child, err = c.updateChild(ctx, key, step)
 	case plan.StepDeleteChild:
 		err = c.deleteChild(ctx, key, step)
 	default:
 		err = fmt.Errorf("a step of unknown kind %d", step.Kind)
 	}
 	if err != nil {
-		return plan.Child{}, failure(err)
+		return plan.Answer{}, failure(err)
 	}
-	return found, nil
+	return answer, nil
 }
 
-func (c *Cluster) apply(ctx context.Context, key plan.Key, step *plan.Step) error {
+func (c *Cluster) apply(ctx context.Context, key plan.Key, step *plan.Step) (plan.Live, error) {
 	body, err := applyBody(key, step)
 	if err != nil {
-		return err
+		return plan.Live{}, err
 	}
 	force := true
 	ws, err := c.write.webservices(key.Namespace).Patch(ctx, key.Name, types.ApplyPatchType, body, metav1.PatchOptions{
 		FieldManager: v1.Manager, Force: &force, FieldValidation: metav1.FieldValidationStrict,
 	})
 	if err != nil {
-		return err
+		return plan.Live{}, err
 	}
 	return c.webservices.wrote(key, ws)
 }
 
-func (c *Cluster) writeStatus(ctx context.Context, key plan.Key, step *plan.Step) error {
+func (c *Cluster) writeStatus(ctx context.Context, key plan.Key, step *plan.Step) (plan.Live, error) {
 	body, err := statusBody(step)
 	if err != nil {
-		return err
+		return plan.Live{}, err
 	}
 	ws, err := c.write.webservices(key.Namespace).Patch(ctx, key.Name, types.MergePatchType, body,
 		metav1.PatchOptions{FieldManager: v1.Manager}, "status")
 	if err != nil {
-		return err
+		return plan.Live{}, err
 	}
 	return c.webservices.wrote(key, ws)
 }
 
-func (c *Cluster) createChild(ctx context.Context, key plan.Key, step *plan.Step) (plan.Child, error) {
+// createChild creates the ConfigMap, or finds the one that stands in its place.
+func (c *Cluster) createChild(ctx context.Context, key plan.Key, step *plan.Step) (child plan.Child, found bool, err error) {
 	configmaps := c.write.core.ConfigMaps(key.Namespace)
 	cm, err := configmaps.Create(ctx, newChild(key, step.Child), metav1.CreateOptions{FieldManager: v1.Manager})
 	if apierrors.IsAlreadyExists(err) {
 		// It lacks the label by which ConfigMaps are watched, so only a look at
 		// the live object tells whose it is. What it says isn't kept.
 		if cm, err = configmaps.Get(ctx, v1.ChildName(key.Name), metav1.GetOptions{}); err != nil {
-			return plan.Child{}, err
+			return plan.Child{}, false, err
 		}
-		return toChild(cm)
+		child, err = toChild(cm)
+		return child, true, err
 	}
 	if err != nil {
-		return plan.Child{}, err
+		return plan.Child{}, false, err
 	}
-	return plan.Child{}, c.children.wrote(childKey(key), cm)
+	child, err = c.children.wrote(childKey(key), cm)
+	return child, false, err
 }
 
-func (c *Cluster) updateChild(ctx context.Context, key plan.Key, step *plan.Step) error {
+func (c *Cluster) updateChild(ctx context.Context, key plan.Key, step *plan.Step) (plan.Child, error) {
 	body, err := childPatch(step)
 	if err != nil {
-		return err
+		return plan.Child{}, err
 	}
 	cm, err := c.write.core.ConfigMaps(key.Namespace).Patch(ctx, v1.ChildName(key.Name), types.MergePatchType, body,
 		metav1.PatchOptions{FieldManager: v1.Manager})
 	if err != nil {
-		return err
+		return plan.Child{}, err
 	}
 	return c.children.wrote(childKey(key), cm)
 }
@@ -128,7 +129,8 @@ func (c *Cluster) createNamespace(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return c.namespaces.wrote(plan.Key{Name: name}, ns)
+	_, err = c.namespaces.wrote(plan.Key{Name: name}, ns)
+	return err
 }
 
 func childKey(key plan.Key) plan.Key {

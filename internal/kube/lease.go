@@ -73,14 +73,19 @@ func (c *Cluster) NewLease(namespace, name, identity string, changed func()) *Le
 }
 
 // noteLease keeps that we may not do something with the lease, which is a state
-// that a person must mend. Other failures pass.
+// that a person must mend. Other failures pass. A holder doesn't read any more, so
+// a write that comes through speaks for reading too.
 func (c *Cluster) noteLease(verb string, err error) {
-	what := "leases, " + verb
+	const prefix = "leases, "
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
-		c.health.set(what, err)
-	case c.health.err(what) != nil:
-		c.health.set(what, nil)
+		c.health.set(prefix+verb, err)
+	case err == nil, apierrors.IsNotFound(err):
+		for _, allowed := range []string{verb, "get"} {
+			if c.health.err(prefix+allowed) != nil {
+				c.health.set(prefix+allowed, nil)
+			}
+		}
 	}
 }
 

@@ -101,18 +101,18 @@ func (m *mirror[T]) ready() bool {
 	return len(m.feeds) > 0
 }
 
-// wrote lays the answer of a write over the mirror.
-func (m *mirror[T]) wrote(key plan.Key, obj any) error {
+// wrote lays the answer of a write over the mirror, and returns what is kept of it.
+func (m *mirror[T]) wrote(key plan.Key, obj any) (T, error) {
 	r, err := m.record(obj)
 	if err != nil {
-		return err
+		return r.value, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ahead[key].version != r.version && !m.told(key, r.version) {
 		m.ahead[key] = r
 	}
-	return nil
+	return r.value, nil
 }
 
 // told says whether the watch of key has passed version already, so that a

@@ -74,7 +74,7 @@ func (m *mirrored) play(t *testing.T, line string) {
 	var err error
 	switch arg := words[1]; words[0] {
 	case "wrote": // the answer to a write of ours
-		err = m.wrote(keyNamed(object(arg).Name), object(arg))
+		_, err = m.wrote(keyNamed(object(arg).Name), object(arg))
 	case "deleted": // the answer to a deletion of ours
 		m.deleted(keyNamed(object(arg).Name), object(arg).UID)
 	case "told": // an event of the watch
@@ -245,7 +245,8 @@ func TestScopes(t *testing.T) {
 	if !m.ready() || m.listings != 2 {
 		t.Error("not ready though both were listed")
 	}
-	must(m.wrote(keyNamed("a"), object("a/u1@12")))
+	_, err := m.wrote(keyNamed("a"), object("a/u1@12"))
+	must(err)
 	must(m.feeds["other"].Bookmark("20"))
 	if got := m.seen("a"); got != "u1@12*" {
 		t.Errorf("another namespace's watch ended the overlay: %s", got)
@@ -306,8 +307,11 @@ func TestBroken(t *testing.T) {
 	m.play(t, "listed 10 a/u1@5")
 	f := m.feeds[""]
 	if f.Add("text") == nil || f.Update(&corev1.Secret{}) == nil || f.Delete("text") == nil ||
-		f.Replace([]any{object("b/u2@6"), "text"}, "20") == nil || m.wrote(keyNamed("a"), "text") == nil {
+		f.Replace([]any{object("b/u2@6"), "text"}, "20") == nil {
 		t.Error("no error")
+	}
+	if _, err := m.wrote(keyNamed("a"), "text"); err == nil {
+		t.Error("no error of a write")
 	}
 	if got := m.seen("a"); got != "u1@5" || f.Resync() != nil {
 		t.Errorf("seen %s", got)

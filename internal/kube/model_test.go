@@ -99,7 +99,7 @@ func (h *history) write(own bool) {
 	h.ours = version
 	h.answer = func() {
 		h.note("answer %d", version)
-		_ = h.wrote(keyNamed("a"), o.DeepCopy())
+		_, _ = h.wrote(keyNamed("a"), o.DeepCopy())
 		h.newest = version
 	}
 }
@@ -174,7 +174,7 @@ func TestMirrorRace(t *testing.T) {
 		for i := range rounds {
 			o := object(fmt.Sprintf("a/u1@%d", i+2))
 			echoes <- o.DeepCopy()
-			_ = m.wrote(keyNamed("a"), o)
+			_, _ = m.wrote(keyNamed("a"), o)
 		}
 	})
 	all.Go(func() {

@@ -1,0 +1,264 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"labhub.io/webservice-controller/internal/labtest"
+	"labhub.io/webservice-controller/internal/plan"
+)
+
+const leaseNamespace = "webservice-controller"
+
+// leaseName is a source's name of the test's own.
+func leaseName(t *testing.T) string {
+	return strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(t.Name(), "/", "-"), "_", "-"))
+}
+
+// contender holds a lease in the background, and leads without doing anything.
+func contender(t *testing.T, c *Cluster, identity string) (lease *Lease, stop func()) {
+	t.Helper()
+	lease = c.NewLease(leaseNamespace, leaseName(t), identity, func() {})
+	stop = background(t, func(ctx context.Context) {
+		if err := lease.Hold(ctx, func(leading context.Context) { <-leading.Done() }); err != nil {
+			t.Error(err)
+		}
+	})
+	return lease, stop
+}
+
+func leads(t *testing.T, l *Lease, within time.Duration) {
+	t.Helper()
+	labtest.Eventually(t, within, func() error { return l.Check(t.Context()) })
+}
+
+// holderOf is who holds the lease by the server's word; "" is nobody, and
+// "absent" that there is no lease.
+func holderOf(t *testing.T) string {
+	t.Helper()
+	lease, err := shared.Client(t).CoordinationV1().Leases(leaseNamespace).Get(t.Context(), "webservice-source-"+leaseName(t), metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return "absent"
+	case err != nil:
+		t.Fatal(err)
+	case lease.Spec.HolderIdentity == nil:
+		return ""
+	}
+	return *lease.Spec.HolderIdentity
+}
+
+// heldBy makes the lease one that somebody took just now and won't renew.
+func heldBy(t *testing.T, identity string) {
+	t.Helper()
+	seconds, now := int32(leaseDuration.Seconds()), metav1.NowMicro()
+	_, err := shared.Client(t).CoordinationV1().Leases(leaseNamespace).Create(t.Context(), &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: "webservice-source-" + leaseName(t)},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &identity, LeaseDurationSeconds: &seconds, RenewTime: &now, AcquireTime: &now},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func isNotWriter(err error) bool {
+	var f *plan.Failure
+	return errors.As(err, &f) && f.Class == plan.NotWriter
+}
+
+// TestLeaseHandedOver: one leads and the other stands by and knows who leads. A
+// lease that is released is taken at once.
+func TestLeaseHandedOver(t *testing.T) {
+	account := shipped(t)
+	t.Parallel()
+	one, stopOne := contender(t, connect(t, account), "pod-a_1")
+	leads(t, one, 5*time.Second)
+	other, _ := contender(t, connect(t, account), "pod-b_2")
+	labtest.Eventually(t, 5*time.Second, func() error {
+		if got := other.Holder(); got != "pod-a_1" {
+			return errors.New("the holder is " + got)
+		}
+		return nil
+	})
+	if err := other.Check(t.Context()); !isNotWriter(err) || other.Leading() {
+		t.Errorf("the one that stands by may write: %v", err)
+	}
+	stopOne()
+	if got := holderOf(t); got != "" && got != "pod-b_2" {
+		t.Errorf("not released: %s holds it", got)
+	}
+	if err := one.Check(t.Context()); !isNotWriter(err) {
+		t.Errorf("the one that stopped may write: %v", err)
+	}
+	leads(t, other, 5*time.Second)
+}
+
+// TestLeaseOfTheDead: a restarted process takes its own lease at once, and
+// another one when it is over.
+func TestLeaseOfTheDead(t *testing.T) {
+	account := shipped(t)
+	for _, c := range []struct {
+		name        string
+		identity    string
+		least, most time.Duration
+	}{
+		{"its own", "pod-a_1", 0, 4 * time.Second},
+		{"another's", "pod-b_2", leaseDuration - 2*time.Second, leaseDuration + 3*retryPeriod},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			heldBy(t, "pod-a_1")
+			began := time.Now()
+			l, _ := contender(t, connect(t, account), c.identity)
+			leads(t, l, c.most)
+			if took := time.Since(began); took < c.least {
+				t.Errorf("taken after %v", took)
+			}
+		})
+	}
+}
+
+// TestRenewalsBlocked: where nothing but the renewals fails, no write is begun
+// any more before anybody else can hold the lease.
+func TestRenewalsBlocked(t *testing.T) {
+	account := shipped(t)
+	t.Parallel()
+	proxy := labtest.NewProxy(t, shared)
+	cut := connect(t, proxy.Kubeconfig(t, account))
+	one, _ := contender(t, cut, "pod-a_1")
+	leads(t, one, 5*time.Second)
+	other, _ := contender(t, connect(t, account), "pod-b_2")
+
+	proxy.Set(labtest.When(func(r *http.Request) bool {
+		return labtest.IsWrite(r) && strings.Contains(r.URL.Path, "/leases")
+	}, labtest.Abort()))
+	began := time.Now()
+	labtest.Eventually(t, 2*renewDeadline, func() error {
+		if one.Check(t.Context()) == nil {
+			return errors.New("it may still write")
+		}
+		return nil
+	})
+	took := time.Since(began)
+	t.Logf("no write is begun after %v", took.Round(100*time.Millisecond))
+	if took < renewDeadline-2*retryPeriod || took > renewDeadline+time.Second {
+		t.Errorf("it gave up after %v", took)
+	}
+	if other.Leading() {
+		t.Error("both may have written")
+	}
+	if _, err := cut.write.core.ConfigMaps("default").List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Errorf("other requests don't pass: %v", err)
+	}
+	leads(t, other, leaseDuration)
+	if one.Check(t.Context()) == nil {
+		t.Error("both may write")
+	}
+	proxy.Set(nil)
+	labtest.Eventually(t, leaseDuration, func() error {
+		if one.Holder() != "pod-b_2" || one.Leading() {
+			return errors.New("it doesn't stand by")
+		}
+		return nil
+	})
+}
+
+// TestLazyLease is taken before the first write, not at all without one, and
+// released at the end.
+func TestLazyLease(t *testing.T) {
+	account := shipped(t)
+	t.Parallel()
+	unused := connect(t, account).NewLazyLease(leaseNamespace, leaseName(t), "pod-a_1")
+	unused.Close()
+	if got := holderOf(t); got != "absent" {
+		t.Errorf("taken without need: %q", got)
+	}
+
+	l := connect(t, account).NewLazyLease(leaseNamespace, leaseName(t), "pod-a_1")
+	if err := l.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := holderOf(t); got != "pod-a_1" {
+		t.Errorf("held by %q", got)
+	}
+	l.Close()
+	if got := holderOf(t); got != "" {
+		t.Errorf("not released: held by %q", got)
+	}
+}
+
+// TestLazyLeaseHeld: every worker that asks is told who holds the lease, soon.
+func TestLazyLeaseHeld(t *testing.T) {
+	account := shipped(t)
+	t.Parallel()
+	leader, _ := contender(t, connect(t, account), "pod-a_1")
+	leads(t, leader, 5*time.Second)
+	l := connect(t, account).NewLazyLease(leaseNamespace, leaseName(t), "pod-b_2")
+	defer l.Close()
+	began := time.Now()
+	var workers sync.WaitGroup
+	for range 8 {
+		workers.Go(func() {
+			err := l.Check(t.Context())
+			var held *HeldError
+			if !isNotWriter(err) || !errors.As(err, &held) || held.Holder != "pod-a_1" {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	workers.Wait()
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// TestLazyLeaseForbidden names what isn't allowed, and doesn't wait for it.
+func TestLazyLeaseForbidden(t *testing.T) {
+	account := shared.ServiceAccount(t, "default", "without-anything")
+	t.Parallel()
+	c := connect(t, account)
+	background(t, func(ctx context.Context) { c.Run(ctx, &deaf{}, allowed) })
+	labtest.Eventually(t, recovery, func() error {
+		if c.health.first() == nil {
+			return errors.New("nothing was tried yet")
+		}
+		return nil
+	})
+	l := c.NewLazyLease(leaseNamespace, leaseName(t), "pod-a_1")
+	defer l.Close()
+	err := l.Check(t.Context())
+	if !isNotWriter(err) || !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `"leases"`) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestLazyLeaseAway: while the server gives no answer the wait goes on, for as
+// long as the caller likes.
+func TestLazyLeaseAway(t *testing.T) {
+	account := shipped(t)
+	t.Parallel()
+	proxy := labtest.NewProxy(t, shared)
+	l := connect(t, proxy.Kubeconfig(t, account)).NewLazyLease(leaseNamespace, leaseName(t), "pod-a_1")
+	defer l.Close()
+	proxy.Down()
+	answer := make(chan error)
+	go func() { answer <- l.Check(t.Context()) }()
+	select {
+	case err := <-answer:
+		t.Fatalf("gave up: %v", err)
+	case <-time.After(2 * retryPeriod):
+	}
+	proxy.Up(t)
+	if err := <-answer; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,253 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"labhub.io/webservice-controller/internal/report"
+)
+
+// serve starts a server whose readiness is what ready says, until the test's end.
+func serve(t *testing.T, ready func() error) *Server {
+	t.Helper()
+	s, err := Listen(t.Context(), "127.0.0.1:0", ready)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		if err := s.Serve(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() {
+		if err := s.Shutdown(); err != nil {
+			t.Error(err)
+		}
+		serving.Wait()
+	})
+	return s
+}
+
+func ask(t *testing.T, s *Server, method, path string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.Addr()+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(body)
+}
+
+func ok() error { return nil }
+
+// TestRoutes: what is served, to which methods, and that nothing else is.
+func TestRoutes(t *testing.T) {
+	t.Parallel()
+	s := serve(t, ok)
+	s.Publish(&report.Report{})
+	for _, c := range []struct {
+		method, path string
+		code         int
+		body         string // a part of it
+	}{
+		{"GET", "/healthz", 200, "ok"},
+		{"GET", "/readyz", 200, "ok"},
+		{"GET", "/api/report", 200, `"schema"`},
+		{"HEAD", "/healthz", 200, ""},
+		{"HEAD", "/readyz", 200, ""},
+		{"HEAD", "/api/report", 200, ""},
+		{"GET", "/healthz?verbose=1", 200, "ok"},
+		{"POST", "/healthz", 405, "only GET and HEAD"},
+		{"PUT", "/api/report", 405, "only GET and HEAD"},
+		{"DELETE", "/api/report", 405, "only GET and HEAD"},
+		{"PATCH", "/api/report", 405, "only GET and HEAD"},
+		{"OPTIONS", "/readyz", 405, "only GET and HEAD"},
+		{"POST", "/nothing", 405, "only GET and HEAD"},
+		{"GET", "/nothing", 404, ""},
+		{"GET", "/healthz/", 404, ""},
+		{"GET", "/api", 404, ""},
+		{"GET", "/api/", 404, ""},
+		{"GET", "/debug/pprof/", 404, ""},
+		{"GET", "/server.go", 404, ""},
+		{"GET", "/../../etc/passwd", 404, ""},
+	} {
+		resp, body := ask(t, s, c.method, c.path)
+		if resp.StatusCode != c.code && (c.code != 404 || resp.StatusCode >= 500 || resp.StatusCode == 200) {
+			t.Errorf("%s %s: %d, want %d", c.method, c.path, resp.StatusCode, c.code)
+		}
+		if !strings.Contains(body, c.body) || c.method == "HEAD" && body != "" {
+			t.Errorf("%s %s: body %q", c.method, c.path, body)
+		}
+		if allow := resp.Header.Get("Allow"); (c.code == 405) != (allow == "GET, HEAD") {
+			t.Errorf("%s %s: Allow %q", c.method, c.path, allow)
+		}
+		if c.code == 200 && (resp.Header.Get("X-Content-Type-Options") != "nosniff" || resp.Header.Get("Cache-Control") != "no-store") {
+			t.Errorf("%s %s: headers %v", c.method, c.path, resp.Header)
+		}
+	}
+}
+
+// TestReadyz says what is amiss, and healthz doesn't care.
+func TestReadyz(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	amiss := errors.New("the CRD isn't established yet")
+	s := serve(t, func() error { mu.Lock(); defer mu.Unlock(); return amiss })
+	if resp, body := ask(t, s, "GET", "/readyz"); resp.StatusCode != 503 || body != "the CRD isn't established yet\n" {
+		t.Errorf("%d %q", resp.StatusCode, body)
+	}
+	if resp, _ := ask(t, s, "HEAD", "/readyz"); resp.StatusCode != 503 {
+		t.Errorf("HEAD: %d", resp.StatusCode)
+	}
+	if resp, _ := ask(t, s, "GET", "/healthz"); resp.StatusCode != 200 {
+		t.Errorf("healthz: %d", resp.StatusCode)
+	}
+	mu.Lock()
+	amiss = nil
+	mu.Unlock()
+	if resp, _ := ask(t, s, "GET", "/readyz"); resp.StatusCode != 200 {
+		t.Errorf("ready: %d", resp.StatusCode)
+	}
+}
+
+// TestReport: the report as the file has it, and none before there is one.
+func TestReport(t *testing.T) {
+	t.Parallel()
+	s := serve(t, ok)
+	if resp, body := ask(t, s, "GET", "/api/report"); resp.StatusCode != 503 || body != "there is no report yet\n" {
+		t.Errorf("%d %q", resp.StatusCode, body)
+	}
+	s.Publish(&report.Report{Cycle: 7, Trigger: report.TriggerFiles, Started: time.Unix(0, 0), Converged: true})
+	s.Publish(&report.Report{Cycle: 8, Trigger: report.TriggerFiles, Started: time.Unix(0, 0), WaitingFor: "<nothing> & more"})
+	resp, body := ask(t, s, "GET", "/api/report")
+	if got := resp.Header.Get("Content-Type"); got != "application/json" {
+		t.Errorf("type %s", got)
+	}
+	var got struct {
+		Schema     string
+		Cycle      int
+		Converged  bool
+		WaitingFor string `json:"waiting_for"`
+		Items      []any
+	}
+	if err := json.Unmarshal([]byte(body), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Schema != report.Schema || got.Cycle != 8 || got.Converged || got.WaitingFor != "<nothing> & more" || got.Items == nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestTimeouts: no connection is open for ever, and no header is endless.
+func TestTimeouts(t *testing.T) {
+	t.Parallel()
+	s := serve(t, ok)
+	h := s.http
+	for name, d := range map[string]time.Duration{
+		"header": h.ReadHeaderTimeout, "read": h.ReadTimeout, "write": h.WriteTimeout, "idle": h.IdleTimeout,
+	} {
+		if d <= 0 || d > time.Minute {
+			t.Errorf("%s: %v", name, d)
+		}
+	}
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	long := "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: " + strings.Repeat("a", 64<<10) + "\r\n\r\n"
+	if _, err := io.WriteString(conn, long); err != nil {
+		t.Skipf("the server closed the connection while it was written to: %v", err)
+	}
+	answer := make([]byte, 12)
+	if _, err := io.ReadFull(conn, answer); err == nil && string(answer) != "HTTP/1.1 431" {
+		t.Errorf("%s", answer)
+	}
+}
+
+// TestListen: an address that can't be had is known at once, and named.
+func TestListen(t *testing.T) {
+	t.Parallel()
+	s := serve(t, ok)
+	_, err := Listen(t.Context(), s.Addr(), ok)
+	var taken *net.OpError
+	if !errors.As(err, &taken) || !strings.Contains(err.Error(), s.Addr()) {
+		t.Errorf("a port that is taken: %v", err)
+	}
+	if _, err := Listen(t.Context(), "no port", ok); err == nil {
+		t.Error("an address that is none")
+	}
+}
+
+// TestShutdown lets a request under way end, and takes no other.
+func TestShutdown(t *testing.T) {
+	t.Parallel()
+	under, goOn := make(chan struct{}), make(chan struct{})
+	s, err := Listen(t.Context(), "127.0.0.1:0", func() error { close(under); <-goOn; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error)
+	go func() { served <- s.Serve() }()
+	answered := make(chan int)
+	go func() {
+		resp, _ := ask(t, s, "GET", "/readyz")
+		answered <- resp.StatusCode
+	}()
+	<-under
+	stopped := make(chan error)
+	go func() { stopped <- s.Shutdown() }()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	close(goOn)
+	if code := <-answered; code != 200 {
+		t.Errorf("the request under way: %d", code)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+	if _, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.Addr()); err == nil {
+		t.Error("connections are taken still")
+	}
+}
+
+// TestShutdownBeforeServe gives the address back too.
+func TestShutdownBeforeServe(t *testing.T) {
+	t.Parallel()
+	s, err := Listen(t.Context(), "127.0.0.1:0", ok)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Shutdown(); err != nil {
+		t.Error(err)
+	}
+	if err := s.Serve(); err != nil {
+		t.Error(err)
+	}
+	again, err := Listen(t.Context(), s.Addr(), ok)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = again.listener.Close()
+}
