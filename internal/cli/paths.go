@@ -13,8 +13,8 @@ import (
 // checkPaths refuses settings under which we would read what we write, or that
 // can't name a directory. A directory that isn't there yet is no error: it may come.
 func checkPaths(cfg *config.Config) error {
-	if info, err := os.Stat(cfg.Source.Path); err == nil && !info.IsDir() {
-		return usagef("source.path %s is a file: name the directory that it is in", cfg.Source.Path)
+	if err := notAFile(cfg); err != nil {
+		return err
 	}
 	source, err := realPath(cfg.Source.Path)
 	if err != nil {
@@ -26,6 +26,13 @@ func checkPaths(cfg *config.Config) error {
 	}
 	if out == source || strings.HasPrefix(out, strings.TrimSuffix(source, "/")+"/") {
 		return usagef("out %s lies inside source.path %s: choose a directory outside of it with --out", cfg.Out, cfg.Source.Path)
+	}
+	return nil
+}
+
+func notAFile(cfg *config.Config) error {
+	if info, err := os.Stat(cfg.Source.Path); err == nil && !info.IsDir() {
+		return usagef("source.path %s is a file: name the directory that it is in", cfg.Source.Path)
 	}
 	return nil
 }

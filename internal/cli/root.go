@@ -14,6 +14,7 @@ import (
 type Process struct {
 	Args    []string // without the program's name
 	Environ []string // as os.Environ has it
+	Stdin   io.Reader
 	Stdout  io.Writer
 	Stderr  io.Writer
 	// Version is this build's.
@@ -45,7 +46,7 @@ func rootCommand(p *Process) *cobra.Command {
 		Args:          cobra.NoArgs,
 	}
 	config.AddFlags(root.PersistentFlags())
-	root.AddCommand(runCommand(p), onceCommand(p), versionCommand(p))
+	root.AddCommand(runCommand(p), onceCommand(p), validateCommand(p), versionCommand(p))
 	return root
 }
 

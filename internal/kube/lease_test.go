@@ -21,7 +21,7 @@ const leaseNamespace = "webservice-controller"
 
 // leaseName is a source's name of the test's own.
 func leaseName(t *testing.T) string {
-	return strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(t.Name(), "/", "-"), "_", "-"))
+	return strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
 }
 
 // contender holds a lease in the background, and leads without doing anything.
@@ -111,8 +111,8 @@ func TestLeaseOfTheDead(t *testing.T) {
 		identity    string
 		least, most time.Duration
 	}{
-		{"its own", "pod-a_1", 0, 4 * time.Second},
-		{"another's", "pod-b_2", leaseDuration - 2*time.Second, leaseDuration + 3*retryPeriod},
+		{"of its own", "pod-a_1", 0, 4 * time.Second},
+		{"of another", "pod-b_2", leaseDuration - 2*time.Second, leaseDuration + 3*retryPeriod},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

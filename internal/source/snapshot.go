@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -75,6 +76,13 @@ const (
 	// CauseInterval means that the scan interval is over; every key is due.
 	CauseInterval Cause = "interval"
 )
+
+// Keys are the names of the usable objects, by namespace, then name.
+func (s *Snapshot) Keys() []types.NamespacedName {
+	return slices.SortedFunc(maps.Keys(s.Objects), func(a, b types.NamespacedName) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+}
 
 // Same says whether two snapshots agree in content, problems and completeness.
 // Revision, positions and times may differ. Either may be nil.

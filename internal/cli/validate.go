@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"labhub.io/webservice-controller/internal/config"
+	"labhub.io/webservice-controller/internal/source"
+)
+
+func validateCommand(p *Process) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "validate [PATH...]",
+		Short: "Check files without a cluster",
+		Long: "validate reads files and directories as the daemon would, and prints what is wrong\n" +
+			"with them, a line each: path:line:column: message. Without a PATH it checks the source;\n" +
+			"- is standard input. It needs no cluster.",
+		Example: "  webservice-controller validate\n" +
+			"  webservice-controller validate desired/crd-lab/checkout.yaml\n" +
+			"  git show HEAD:desired/web.yaml | webservice-controller validate -",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if output != "text" && output != "json" {
+				return usagef("--output %s isn't known: write text or json", strconv.Quote(output))
+			}
+			return validate(cmd, p, args, output == "json")
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	return cmd
+}
+
+func validate(cmd *cobra.Command, p *Process, paths []string, asJSON bool) error {
+	cfg, err := config.Load(cmd.Flags(), p.Environ)
+	if err != nil {
+		return usage(err)
+	}
+	if len(paths) == 0 {
+		if err := notAFile(&cfg); err != nil {
+			return err
+		}
+		paths = []string{cfg.Source.Path}
+	}
+	s, err := source.Check(cmd.Context(), paths, p.Stdin, sourceConfig(&cfg).Options)
+	if err != nil {
+		return failed(err)
+	}
+	write := validateText
+	if asJSON {
+		write = validateJSON
+	}
+	if err := write(p.Stdout, s); err != nil {
+		return failed(err)
+	}
+	if n := len(s.Problems); n > 0 {
+		return &exitError{exitInvalid, errors.New(plural(n, "problem") + " in the files")}
+	}
+	return nil
+}
+
+func validateText(w io.Writer, s *source.Snapshot) error {
+	var errs []error
+	line := func(text string) {
+		_, err := fmt.Fprintln(w, oneLine(text))
+		errs = append(errs, err)
+	}
+	for _, problem := range s.Problems {
+		line(problem.Error())
+	}
+	for _, warning := range s.Warnings {
+		line(warningLine(warning))
+	}
+	if len(s.Problems) == 0 {
+		line("ok: " + plural(len(s.Objects), "WebService") + " in " + plural(s.Files, "file") + ", " +
+			plural(len(s.Warnings), "warning") + ", " + plural(s.Skipped, "document") + " of other kinds")
+	}
+	return errors.Join(errs...)
+}
+
+// warningLine marks a warning as compilers do: after the place.
+func warningLine(w source.Problem) string {
+	w.Message = "warning: " + w.Message
+	return w.Error()
+}
+
+// checked is what validate prints as JSON.
+type checked struct {
+	Objects  []checkedObject  `json:"objects"`
+	Problems []checkedProblem `json:"problems"`
+	Warnings []checkedProblem `json:"warnings"`
+}
+
+type checkedObject struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Source    string `json:"source"`
+}
+
+type checkedProblem struct {
+	Path     string `json:"path"`
+	Document int    `json:"document"`
+	Line     int    `json:"line"`
+	Column   int    `json:"column"`
+	Field    string `json:"field"`
+	Message  string `json:"message"`
+}
+
+func validateJSON(w io.Writer, s *source.Snapshot) error {
+	out := checked{Objects: []checkedObject{}, Problems: checkedProblems(s.Problems), Warnings: checkedProblems(s.Warnings)}
+	for _, key := range s.Keys() {
+		o := s.Objects[key]
+		out.Objects = append(out.Objects, checkedObject{
+			Namespace: key.Namespace, Name: key.Name, Source: o.File + ":" + strconv.Itoa(o.Line),
+		})
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(out)
+}
+
+func checkedProblems(in []source.Problem) []checkedProblem {
+	out := make([]checkedProblem, 0, len(in))
+	for _, p := range in {
+		out = append(out, checkedProblem(p))
+	}
+	return out
+}
