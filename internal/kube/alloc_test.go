@@ -47,7 +47,7 @@ func webservice() *v1.WebService {
 	return ws
 }
 
-// TestLookAllocates nothing but the name of the ConfigMap.
+// TestLookAllocates nothing but the name of the ConfigMap, where that is long.
 func TestLookAllocates(t *testing.T) {
 	c := listed(t, webservice())
 	if err := c.State(); err != nil {

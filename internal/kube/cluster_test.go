@@ -111,7 +111,7 @@ func TestNotInstalled(t *testing.T) {
 		t.Errorf("%d writes", w)
 	}
 	shared.Apply(t, manifests.CRD())
-	r.converges(recovery)
+	r.converges()
 }
 
 // TestLoop: the whole way on a real server with the shipped rights, and a pass
@@ -125,7 +125,7 @@ func TestLoop(t *testing.T) {
 	c := connect(t, account)
 	r := work(t, c)
 	r.take("nginx:1.27", key, made)
-	r.converges(recovery)
+	r.converges()
 	cm, err := shared.Client(t).CoreV1().ConfigMaps(namespace).Get(t.Context(), "checkout-desired", metav1.GetOptions{})
 	if err != nil || cm.Data["image"] != "nginx:1.27" || cm.Data["replicas"] != "1" || cm.Data["tier"] != "dev" {
 		t.Errorf("%v, data %v", err, cm.Data)
@@ -158,7 +158,7 @@ func TestLoop(t *testing.T) {
 		}
 		return nil
 	})
-	r.converges(recovery)
+	r.converges()
 	quiet(t, 1500*time.Millisecond)
 }
 
@@ -200,7 +200,7 @@ func TestHandWrittenCRD(t *testing.T) {
 	}
 
 	shared.Apply(t, manifests.CRD())
-	r.converges(recovery)
+	r.converges()
 }
 
 // rewriting makes the proxy change an image, in whatever way it is encoded, in
@@ -249,7 +249,7 @@ func TestMutated(t *testing.T) {
 			proxy.Set(nil)
 			edit(t, key, `{"metadata":{"annotations":{"touched":"yes"}}}`)
 			r.take("nginx:1.28", key)
-			r.converges(recovery)
+			r.converges()
 		})
 	}
 }
@@ -263,7 +263,7 @@ func TestPreconditions(t *testing.T) {
 	c := connect(t, account)
 	r := work(t, c)
 	r.take("nginx:1.27", key)
-	r.converges(recovery)
+	r.converges()
 	live, _ := c.webservices.get(key)
 	child, _ := c.children.get(childKey(key))
 	desired := &plan.Desired{Image: "other"}
@@ -326,7 +326,7 @@ func TestCRDGone(t *testing.T) {
 	c := connect(t, account)
 	r := work(t, c)
 	r.take("nginx:1.27", key)
-	r.converges(recovery)
+	r.converges()
 	before, _ := c.webservices.get(key)
 	crds := admin(t).Resource(crdResource())
 	if err := crds.Delete(t.Context(), v1.CRDName, metav1.DeleteOptions{}); err != nil {
@@ -339,7 +339,7 @@ func TestCRDGone(t *testing.T) {
 		}
 		return nil
 	})
-	r.converges(recovery)
+	r.converges()
 	edit(t, key, `{"spec":{"image":"mine"}}`)
 	labtest.Eventually(t, time.Second, func() error {
 		if live, fresh := c.webservices.get(key); live.Spec.Image != "nginx:1.27" || !fresh || live.Generation < 3 {
@@ -357,7 +357,7 @@ func TestServerRestarts(t *testing.T) {
 	key := plan.Key{Namespace: shared.Namespace(t), Name: "checkout"}
 	r := work(t, connect(t, account))
 	r.take("nginx:1.27", key)
-	r.converges(recovery)
+	r.converges()
 
 	shared.Stop(t)
 	labtest.Eventually(t, recovery, func() error {
@@ -369,7 +369,7 @@ func TestServerRestarts(t *testing.T) {
 	r.take("nginx:1.28", key)
 	shared.Restart(t)
 	began := time.Now()
-	r.converges(recovery)
+	r.converges()
 	t.Logf("converged %v after the server was back", time.Since(began).Round(time.Millisecond))
 	edit(t, key, `{"spec":{"image":"mine"}}`)
 	labtest.Eventually(t, time.Second, func() error {
@@ -458,7 +458,7 @@ func TestConfined(t *testing.T) {
 	r := work(t, c)
 	r.take("nginx:1.27", plan.Key{Namespace: one, Name: "checkout"}, plan.Key{Namespace: other, Name: "checkout"})
 	shared.Apply(t, fmt.Appendf(nil, "apiVersion: apps.labhub.io/v1\nkind: WebService\nmetadata: {name: theirs, namespace: %s}\nspec: {image: x}\n", third))
-	r.converges(recovery)
+	r.converges()
 	if n := r.Report().Summary.Total; n != 2 {
 		t.Errorf("%d objects", n)
 	}

@@ -62,7 +62,7 @@ func TestFailure(t *testing.T) {
 // TestPhrase: a phrase goes onto an object. It must not move with the details.
 func TestPhrase(t *testing.T) {
 	t.Parallel()
-	for _, make := range []func(detail string) error{
+	for _, from := range []func(detail string) error{
 		func(d string) error { return errors.New(d) },
 		func(d string) error { return apierrors.NewInternalError(errors.New(d)) },
 		func(d string) error { return apierrors.NewBadRequest(d) },
@@ -70,7 +70,7 @@ func TestPhrase(t *testing.T) {
 			return apierrors.NewForbidden(schema.GroupResource{Resource: d}, d, errors.New(d))
 		},
 	} {
-		if a, b := failure(make("one")).Phrase, failure(make("other")).Phrase; a != b {
+		if a, b := failure(from("one")).Phrase, failure(from("other")).Phrase; a != b {
 			t.Errorf("%q and %q", a, b)
 		}
 	}

@@ -51,7 +51,7 @@ type history struct {
 
 func newHistory(seed uint64) *history {
 	h := &history{mirrored: newMirrored(), rand: rand.New(rand.NewPCG(seed, 1))}
-	h.mirror.news = func(k plan.Key) { h.heeded = h.telling }
+	h.mirror.news = func(plan.Key) { h.heeded = h.telling }
 	_ = h.feeds[""].Replace(nil, "0")
 	return h
 }

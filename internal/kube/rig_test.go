@@ -102,9 +102,10 @@ func (r *rig) take(image string, keys ...plan.Key) {
 	r.Take(s)
 }
 
-func (r *rig) converges(within time.Duration) {
+// converges waits until all is as it should be.
+func (r *rig) converges() {
 	r.t.Helper()
-	labtest.Eventually(r.t, within, func() error {
+	labtest.Eventually(r.t, recovery, func() error {
 		if rep := r.Report(); !rep.Converged {
 			return errors.New(rep.WaitingFor)
 		}

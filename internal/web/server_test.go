@@ -37,7 +37,14 @@ func serve(t *testing.T, ready func() error) *Server {
 	return s
 }
 
-func ask(t *testing.T, s *Server, method, path string) (*http.Response, string) {
+// answer is what a request came to.
+type answer struct {
+	code   int
+	header http.Header
+	body   string
+}
+
+func ask(t *testing.T, s *Server, method, path string) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.Addr()+path, nil)
 	if err != nil {
@@ -56,7 +63,7 @@ func ask(t *testing.T, s *Server, method, path string) (*http.Response, string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return resp, string(body)
+	return answer{resp.StatusCode, resp.Header, string(body)}
 }
 
 func ok() error { return nil }
@@ -92,18 +99,18 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/server.go", 404, ""},
 		{"GET", "/../../etc/passwd", 404, ""},
 	} {
-		resp, body := ask(t, s, c.method, c.path)
-		if resp.StatusCode != c.code && (c.code != 404 || resp.StatusCode >= 500 || resp.StatusCode == 200) {
-			t.Errorf("%s %s: %d, want %d", c.method, c.path, resp.StatusCode, c.code)
+		got := ask(t, s, c.method, c.path)
+		if got.code != c.code && (c.code != 404 || got.code >= 500 || got.code == 200) {
+			t.Errorf("%s %s: %d, want %d", c.method, c.path, got.code, c.code)
 		}
-		if !strings.Contains(body, c.body) || c.method == "HEAD" && body != "" {
-			t.Errorf("%s %s: body %q", c.method, c.path, body)
+		if !strings.Contains(got.body, c.body) || c.method == "HEAD" && got.body != "" {
+			t.Errorf("%s %s: body %q", c.method, c.path, got.body)
 		}
-		if allow := resp.Header.Get("Allow"); (c.code == 405) != (allow == "GET, HEAD") {
+		if allow := got.header.Get("Allow"); (c.code == 405) != (allow == "GET, HEAD") {
 			t.Errorf("%s %s: Allow %q", c.method, c.path, allow)
 		}
-		if c.code == 200 && (resp.Header.Get("X-Content-Type-Options") != "nosniff" || resp.Header.Get("Cache-Control") != "no-store") {
-			t.Errorf("%s %s: headers %v", c.method, c.path, resp.Header)
+		if c.code == 200 && (got.header.Get("X-Content-Type-Options") != "nosniff" || got.header.Get("Cache-Control") != "no-store") {
+			t.Errorf("%s %s: headers %v", c.method, c.path, got.header)
 		}
 	}
 }
@@ -114,20 +121,20 @@ func TestReadyz(t *testing.T) {
 	var mu sync.Mutex
 	amiss := errors.New("the CRD isn't established yet")
 	s := serve(t, func() error { mu.Lock(); defer mu.Unlock(); return amiss })
-	if resp, body := ask(t, s, "GET", "/readyz"); resp.StatusCode != 503 || body != "the CRD isn't established yet\n" {
-		t.Errorf("%d %q", resp.StatusCode, body)
+	if got := ask(t, s, "GET", "/readyz"); got.code != 503 || got.body != "the CRD isn't established yet\n" {
+		t.Errorf("%d %q", got.code, got.body)
 	}
-	if resp, _ := ask(t, s, "HEAD", "/readyz"); resp.StatusCode != 503 {
-		t.Errorf("HEAD: %d", resp.StatusCode)
+	if got := ask(t, s, "HEAD", "/readyz"); got.code != 503 {
+		t.Errorf("HEAD: %d", got.code)
 	}
-	if resp, _ := ask(t, s, "GET", "/healthz"); resp.StatusCode != 200 {
-		t.Errorf("healthz: %d", resp.StatusCode)
+	if got := ask(t, s, "GET", "/healthz"); got.code != 200 {
+		t.Errorf("healthz: %d", got.code)
 	}
 	mu.Lock()
 	amiss = nil
 	mu.Unlock()
-	if resp, _ := ask(t, s, "GET", "/readyz"); resp.StatusCode != 200 {
-		t.Errorf("ready: %d", resp.StatusCode)
+	if got := ask(t, s, "GET", "/readyz"); got.code != 200 {
+		t.Errorf("ready: %d", got.code)
 	}
 }
 
@@ -135,13 +142,13 @@ func TestReadyz(t *testing.T) {
 func TestReport(t *testing.T) {
 	t.Parallel()
 	s := serve(t, ok)
-	if resp, body := ask(t, s, "GET", "/api/report"); resp.StatusCode != 503 || body != "there is no report yet\n" {
-		t.Errorf("%d %q", resp.StatusCode, body)
+	if got := ask(t, s, "GET", "/api/report"); got.code != 503 || got.body != "there is no report yet\n" {
+		t.Errorf("%d %q", got.code, got.body)
 	}
 	s.Publish(&report.Report{Cycle: 7, Trigger: report.TriggerFiles, Started: time.Unix(0, 0), Converged: true})
 	s.Publish(&report.Report{Cycle: 8, Trigger: report.TriggerFiles, Started: time.Unix(0, 0), WaitingFor: "<nothing> & more"})
-	resp, body := ask(t, s, "GET", "/api/report")
-	if got := resp.Header.Get("Content-Type"); got != "application/json" {
+	served := ask(t, s, "GET", "/api/report")
+	if got := served.header.Get("Content-Type"); got != "application/json" {
 		t.Errorf("type %s", got)
 	}
 	var got struct {
@@ -151,7 +158,7 @@ func TestReport(t *testing.T) {
 		WaitingFor string `json:"waiting_for"`
 		Items      []any
 	}
-	if err := json.Unmarshal([]byte(body), &got); err != nil {
+	if err := json.Unmarshal([]byte(served.body), &got); err != nil {
 		t.Fatal(err)
 	}
 	if got.Schema != report.Schema || got.Cycle != 8 || got.Converged || got.WaitingFor != "<nothing> & more" || got.Items == nil {
@@ -180,9 +187,9 @@ func TestTimeouts(t *testing.T) {
 	if _, err := io.WriteString(conn, long); err != nil {
 		return // the server has closed the connection already
 	}
-	answer := make([]byte, 12)
-	if _, err := io.ReadFull(conn, answer); err == nil && string(answer) != "HTTP/1.1 431" {
-		t.Errorf("%s", answer)
+	status := make([]byte, 12)
+	if _, err := io.ReadFull(conn, status); err == nil && string(status) != "HTTP/1.1 431" {
+		t.Errorf("%s", status)
 	}
 }
 
@@ -212,8 +219,7 @@ func TestShutdown(t *testing.T) {
 	go func() { served <- s.Serve() }()
 	answered := make(chan int)
 	go func() {
-		resp, _ := ask(t, s, "GET", "/readyz")
-		answered <- resp.StatusCode
+		answered <- ask(t, s, "GET", "/readyz").code
 	}()
 	<-under
 	stopped := make(chan error)
