@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -40,6 +43,9 @@ func validate(cmd *cobra.Command, p *Process, paths []string, asJSON bool) error
 	if err != nil {
 		return usage(err)
 	}
+	if slices.Contains(paths, "") {
+		return usagef("a PATH is empty: name a file or a directory")
+	}
 	if len(paths) == 0 {
 		if err := notAFile(&cfg); err != nil {
 			return err
@@ -66,7 +72,7 @@ func validate(cmd *cobra.Command, p *Process, paths []string, asJSON bool) error
 func validateText(w io.Writer, s *source.Snapshot) error {
 	var errs []error
 	line := func(text string) {
-		_, err := fmt.Fprintln(w, oneLine(text))
+		_, err := fmt.Fprintln(w, oneLine(strings.ToValidUTF8(text, string(utf8.RuneError))))
 		errs = append(errs, err)
 	}
 	for _, problem := range s.Problems {
@@ -118,10 +124,29 @@ func validateJSON(w io.Writer, s *source.Snapshot) error {
 			Namespace: key.Namespace, Name: key.Name, Source: o.File + ":" + strconv.Itoa(o.Line),
 		})
 	}
-	enc := json.NewEncoder(w)
+	var text strings.Builder
+	enc := json.NewEncoder(&text)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
-	return enc.Encode(out)
+	if err := enc.Encode(out); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, safeJSON(text.String()))
+	return err
+}
+
+// safeJSON escapes what a terminal would obey and JSON allows as it is. Such
+// characters can only be in strings.
+func safeJSON(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r != '\n' && unsafeRune(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 func checkedProblems(in []source.Problem) []checkedProblem {

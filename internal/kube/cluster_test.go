@@ -145,13 +145,13 @@ func TestLoop(t *testing.T) {
 	if err := shared.Client(t).CoreV1().ConfigMaps(namespace).Delete(t.Context(), "checkout-desired", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	labtest.Eventually(t, time.Second, func() error {
+	labtest.Eventually(t, soon, func() error {
 		_, err := shared.Client(t).CoreV1().ConfigMaps(namespace).Get(t.Context(), "checkout-desired", metav1.GetOptions{})
 		return err
 	})
 	edit(t, key, `{"spec":{"image":"mine"}}`)
 	edit(t, key, `{"status":null}`, "status")
-	labtest.Eventually(t, 5*time.Second, func() error {
+	labtest.Eventually(t, soon, func() error {
 		live, fresh := c.webservices.get(key)
 		if live.Spec.Image != "nginx:1.27" || live.Status.ObservedGeneration != live.Generation || !fresh {
 			return fmt.Errorf("image %s, status %+v", live.Spec.Image, live.Status)
@@ -341,7 +341,7 @@ func TestCRDGone(t *testing.T) {
 	})
 	r.converges()
 	edit(t, key, `{"spec":{"image":"mine"}}`)
-	labtest.Eventually(t, time.Second, func() error {
+	labtest.Eventually(t, soon, func() error {
 		if live, fresh := c.webservices.get(key); live.Spec.Image != "nginx:1.27" || !fresh || live.Generation < 3 {
 			return errors.New("the new watch is deaf")
 		}
@@ -372,7 +372,7 @@ func TestServerRestarts(t *testing.T) {
 	r.converges()
 	t.Logf("converged %v after the server was back", time.Since(began).Round(time.Millisecond))
 	edit(t, key, `{"spec":{"image":"mine"}}`)
-	labtest.Eventually(t, time.Second, func() error {
+	labtest.Eventually(t, soon, func() error {
 		if live, fresh := r.cluster.webservices.get(key); live.Spec.Image != "nginx:1.28" || !fresh || live.Generation < 4 {
 			return errors.New("the watch is deaf")
 		}

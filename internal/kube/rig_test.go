@@ -27,6 +27,9 @@ import (
 // has gone.
 const recovery = 15 * time.Second
 
+// soon is how soon drift comes back, on a machine that is busy with other tests.
+const soon = 5 * time.Second
+
 // shipped is a kubeconfig with the rights that the product ships.
 func shipped(t *testing.T) string {
 	t.Helper()

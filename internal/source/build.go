@@ -139,7 +139,7 @@ func duplicate(o Object, places []Object, self int) Problem {
 		}
 	}
 	return Problem{
-		Path: o.File, Document: o.Document, Line: o.Line, Field: "metadata.name",
+		Path: o.File, Document: o.Document, Line: o.Line, Column: o.Column, Field: "metadata.name",
 		Message: fmt.Sprintf("%s is written in %s as well: keep one", o.Key, strings.Join(others, ", ")),
 	}
 }

@@ -48,12 +48,12 @@ func TestBuild(t *testing.T) {
 		{
 			name:  "the same object in two files",
 			files: []File{file("b.yaml", "# b\n"+named("a")), file("a.yaml", two)}, objects: "shop/b", broken: "shop/a",
-			problems: "a.yaml:1: shop/a is written in b.yaml:2 as well: keep one\nb.yaml:2: shop/a is written in a.yaml:1 as well: keep one",
+			problems: "a.yaml:1:1: shop/a is written in b.yaml:2 as well: keep one\nb.yaml:2:1: shop/a is written in a.yaml:1 as well: keep one",
 		},
 		{
 			name:  "the same object twice in a file, equal",
 			files: []File{file("a.yaml", named("a")+"---\n"+named("a"))}, broken: "shop/a",
-			problems: "a.yaml:1: shop/a is written in a.yaml:8 as well: keep one\na.yaml:8: shop/a is written in a.yaml:1 as well: keep one",
+			problems: "a.yaml:1:1: shop/a is written in a.yaml:8 as well: keep one\na.yaml:8:1: shop/a is written in a.yaml:1 as well: keep one",
 		},
 		{
 			name:  "the same object in a broken document",

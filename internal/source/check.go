@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path"
@@ -50,112 +49,156 @@ type checker struct {
 // check reads one path. The error is that of ctx alone.
 func (c *checker) check(ctx context.Context, name string) error {
 	if name == Stdin {
-		c.add(stdinName, "", func() ([]byte, error) { return limited(c.stdin) })
-		return nil
+		return c.standardInput(ctx)
 	}
+	shown := filepath.ToSlash(filepath.Clean(name))
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		c.files = append(c.files, File{Path: filepath.ToSlash(name), Err: err, Directory: true})
+		c.files = append(c.files, File{Path: shown, Err: err, Directory: true})
 	case info.IsDir():
-		return c.directory(ctx, name)
-	default:
-		c.add(filepath.ToSlash(filepath.Clean(name)), name, func() ([]byte, error) { return readPlain(name) })
+		return c.directory(ctx, name, shown)
+	case !info.Mode().IsRegular():
+		c.files = append(c.files, File{Path: shown, Parsed: refusal(shown, notPlain), Directory: true})
+	case c.first(placeOf(name)):
+		c.add(shown, info.Size(), func() ([]byte, error) { return readPlain(name) })
 	}
 	return nil
 }
 
+// notPlain: what may block, or never end, isn't opened.
+const notPlain = "isn't a file or a directory: pipe its content into standard input, and name that -"
+
+// first says whether a file at that place wasn't read before.
+func (c *checker) first(place string) bool {
+	again := c.seen[place]
+	c.seen[place] = true
+	return !again
+}
+
+// placeOf is what a file is known by, whatever way leads to it: its directory, with
+// links resolved, and its name in there. A link beside the file that it leads to
+// has a place of its own, since a source reads both.
+func placeOf(name string) string {
+	absolute, err := filepath.Abs(name)
+	if err != nil {
+		return name
+	}
+	dir, base := filepath.Split(absolute)
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = resolved
+	}
+	return filepath.Join(dir, base)
+}
+
+// standardInput reads it once. Whoever waits for a user to type may be interrupted:
+// then the reading goes on, for nobody, until the process ends.
+func (c *checker) standardInput(ctx context.Context) error {
+	if !c.first(Stdin) {
+		return nil
+	}
+	type content struct {
+		data []byte
+		err  error
+	}
+	got := make(chan content, 1)
+	go func() {
+		data, err := limited(c.stdin)
+		got <- content{data, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case in := <-got:
+		c.add(stdinName, 0, func() ([]byte, error) { return in.data, in.err })
+		return nil
+	}
+}
+
 // directory reads what a source at that path would be made of.
-func (c *checker) directory(ctx context.Context, name string) error {
+func (c *checker) directory(ctx context.Context, name, shown string) error {
 	root, id, err := openRoot(name)
 	if err != nil {
-		c.files = append(c.files, File{Path: filepath.ToSlash(name), Err: plainRootError(err), Directory: true})
+		c.files = append(c.files, File{Path: shown, Err: plainRootError(err), Directory: true})
 		return nil
 	}
 	defer func() { _ = root.Close() }() // it was only read
 	tree, err := walk(root)
 	if err != nil {
-		c.files = append(c.files, File{Path: filepath.ToSlash(name), Err: err, Directory: true})
+		c.files = append(c.files, File{Path: shown, Err: err, Directory: true})
 		return nil
 	}
 	for i := range tree.entries {
+		e := &tree.entries[i]
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		c.entry(&tree.entries[i], root, filepath.ToSlash(name), id.path)
+		if c.first(filepath.Join(id.path, filepath.FromSlash(e.path))) {
+			c.entry(e, root, path.Join(shown, e.path))
+		}
 	}
 	return nil
 }
 
 // entry reads one entry of a directory.
-func (c *checker) entry(e *entry, root *os.Root, below, real string) {
-	name := path.Join(below, e.path)
+func (c *checker) entry(e *entry, root *os.Root, shown string) {
 	switch {
 	case e.err != nil:
-		c.files = append(c.files, File{Path: name, Err: e.err, Directory: e.directory})
+		c.files = append(c.files, File{Path: shown, Err: e.err, Directory: e.directory})
 	case e.refused != "":
-		c.files = append(c.files, File{Path: name, Parsed: refusal(name, e.refused)})
+		c.files = append(c.files, File{Path: shown, Parsed: refusal(shown, e.refused), Directory: e.directory})
+	case e.passed != "":
+		c.files = append(c.files, File{Path: shown, Parsed: passedOver(shown, e.passed), Directory: true})
 	default:
-		c.add(name, filepath.Join(real, filepath.FromSlash(e.path)), func() ([]byte, error) {
-			if e.stamp.size > MaxFileSize {
-				return make([]byte, MaxFileSize+1), nil
-			}
-			return readFile(root, e.path, e.stamp)
-		})
+		c.add(shown, e.stamp.size, func() ([]byte, error) { return readFile(root, e.path, e.stamp) })
 	}
 }
 
-// add reads and parses one file, unless that was done already under another name.
-func (c *checker) add(name, real string, read func() ([]byte, error)) {
-	if real != "" {
-		if absolute, err := filepath.Abs(real); err == nil {
-			real = absolute
-		}
-		if resolved, err := filepath.EvalSymlinks(real); err == nil {
-			real = resolved
-		}
-		if c.seen[real] {
-			return
-		}
-		c.seen[real] = true
+// add reads and parses one file. Size is 0 where it isn't known before.
+func (c *checker) add(shown string, size int64, read func() ([]byte, error)) {
+	if size > MaxFileSize {
+		c.files = append(c.files, File{Path: shown, Parsed: refusal(shown, tooLarge(size).message)})
+		return
 	}
 	data, err := read()
 	switch {
 	case err != nil:
-		c.files = append(c.files, File{Path: name, Err: err})
+		c.files = append(c.files, File{Path: shown, Err: err})
 	case len(data) > MaxFileSize:
-		c.files = append(c.files, File{Path: name, Parsed: refusal(name, tooLarge(int64(len(data))).message)})
+		c.files = append(c.files, File{Path: shown, Parsed: refusal(shown, tooLong().message)})
 	default:
-		c.files = append(c.files, File{Path: name, Parsed: parseNamed(name, data, c.opts)})
+		c.files = append(c.files, File{Path: shown, Parsed: parseNamed(shown, data, c.opts)})
 	}
 }
 
-// parseNamed parses a file whose name needn't say what is in it.
+// parseNamed parses a file whose name needn't say what is in it: without a telling
+// name, what isn't good YAML may be JSON values one after the other.
 func parseNamed(name string, data []byte, opts Options) *Parsed {
-	if path.Ext(name) != ".json" && looksLikeJSON(data) {
-		p := &parser{path: name, opts: opts, out: new(Parsed)}
-		if text, fault := readText(data); fault == nil {
-			p.json(text)
-			return p.out
-		}
+	p := Parse(name, data, opts)
+	if readable(name) || len(p.Problems) == 0 {
+		return p
 	}
-	return Parse(name, data, opts)
+	text, fault := readText(data)
+	if fault != nil || !looksLikeJSON(text) {
+		return p
+	}
+	values := &parser{path: name, opts: opts, out: new(Parsed)}
+	values.json(text)
+	return values.out
 }
 
-// looksLikeJSON says whether a text without a telling name is JSON values: only
-// such a text may hold several without separators.
-func looksLikeJSON(data []byte) bool {
-	data = bytes.TrimLeft(data, " \t\r\n\ufeff")
-	return len(data) > 0 && data[0] == '{'
+// looksLikeJSON says whether a text begins as a JSON object does.
+func looksLikeJSON(text []byte) bool {
+	rest, found := bytes.CutPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{"))
+	rest = bytes.TrimLeft(rest, " \t\r\n")
+	return found && len(rest) > 0 && (rest[0] == '"' || rest[0] == '}')
 }
 
 // limited reads as much as is needed to know that a text is too large.
 func limited(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, MaxFileSize+1)) }
 
-// errNotFile: something that isn't a file was named.
-var errNotFile = errors.New("isn't a file or a directory")
-
-// readPlain reads a file that was named itself, and never blocks on what isn't one.
+// readPlain reads a file that was named itself, and never blocks on what has taken
+// its place since.
 func readPlain(name string) ([]byte, error) {
 	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -167,7 +210,7 @@ func readPlain(name string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: %s", errNotFile, info.Mode().Type())
+		return nil, errChanged
 	}
 	return limited(file)
 }

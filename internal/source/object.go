@@ -35,13 +35,13 @@ type Object struct {
 
 	// File is the path in the source, with slashes.
 	File string
-	// Line is the line of the document's first key, counted in the file from 1.
-	Line int
+	// Line and Column are those of the document's first key, counted in the file from 1.
+	Line, Column int
 	// Document is the document's place in the file, from 1, empty ones included.
 	Document int
 
 	// Digest changes whenever something above changes that is applied or steers
-	// the controller, and never with File, Line and Document.
+	// the controller, and never with the place.
 	Digest string
 }
 

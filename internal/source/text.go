@@ -35,6 +35,11 @@ func tooLarge(size int64) fault {
 	return fault{message: fmt.Sprintf("the file has %d bytes, more than the limit of %d: split it", size, MaxFileSize)}
 }
 
+// tooLong is for a text whose size nobody knows.
+func tooLong() fault {
+	return fault{message: fmt.Sprintf("the text is longer than the limit of %d bytes: split it", MaxFileSize)}
+}
+
 func tooManyDocuments() fault {
 	return fault{message: fmt.Sprintf("the file has more than %d documents: split it", MaxDocuments)}
 }
@@ -62,7 +67,8 @@ func decode(data []byte) ([]byte, *fault) {
 			i += 2
 		}
 		if r == utf8.RuneError || utf16.IsSurrogate(r) {
-			return text, &fault{line: lineAt(text), message: "the file isn't valid UTF-16: save it as UTF-8"}
+			line, column := position(text)
+			return text, &fault{line: line, column: column, message: "the file isn't valid UTF-16: save it as UTF-8"}
 		}
 		text = utf8.AppendRune(text, r)
 	}
@@ -93,7 +99,7 @@ func pointerFile(text []byte) *fault {
 	if !bytes.HasPrefix(text, []byte("version https://git-lfs.github.com/spec/")) {
 		return nil
 	}
-	return &fault{line: 1, message: "the file is a git-lfs pointer: fetch its content with git lfs pull"}
+	return &fault{line: 1, column: 1, message: "the file is a git-lfs pointer: fetch its content with git lfs pull"}
 }
 
 // unreadableRune finds the first character that YAML doesn't allow anywhere.

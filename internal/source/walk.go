@@ -17,9 +17,11 @@ type entry struct {
 	stamp stamp
 	// refused says why the entry isn't read; "" for a file to read.
 	refused string
+	// passed says why it is harmless that the entry isn't read.
+	passed string
 	// err says why a directory couldn't be listed.
 	err error
-	// directory says that the entry isn't a file.
+	// directory says that the entry isn't a file to read.
 	directory bool
 }
 
@@ -73,6 +75,7 @@ func (w *walker) member(dir *os.Root, name string, info fs.FileInfo) {
 	case mode&fs.ModeSymlink != 0:
 		w.link(name, info)
 	case !readable(name):
+		w.passOver(name, info)
 	case mode.IsRegular():
 		w.add(entry{path: name, stamp: stampOf(info)})
 	default:
@@ -84,6 +87,14 @@ func (w *walker) add(e entry) { w.tree.entries = append(w.tree.entries, e) }
 
 func (w *walker) refuse(name string, info fs.FileInfo, why string) {
 	w.add(entry{path: name, stamp: stampOf(info), refused: why, directory: !readable(name)})
+}
+
+// passOver doesn't read a file. One whose name comes close deserves a word.
+func (w *walker) passOver(name string, info fs.FileInfo) {
+	if ext := path.Ext(name); readable(strings.ToLower(name)) {
+		why := fmt.Sprintf("isn't read, since its name ends in %s: let it end in %s", ext, strings.ToLower(ext))
+		w.add(entry{path: name, stamp: stampOf(info), passed: why, directory: true})
+	}
 }
 
 // descend walks a directory. One that is gone by now is no fault: the next look
@@ -105,6 +116,7 @@ func (w *walker) link(name string, info fs.FileInfo) {
 	case err == nil && target.IsDir():
 		w.refuse(name, info, "is a link to a directory, which isn't followed: use the link itself as source.path, or put the directory in its place")
 	case err == nil && !readable(name):
+		w.passOver(name, info)
 	case err == nil && target.Mode().IsRegular():
 		w.add(entry{path: name, stamp: stampOf(target)})
 	case err == nil:

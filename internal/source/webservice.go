@@ -15,7 +15,7 @@ import (
 // webService reads a document of our kind. Either all of it is right, or its name
 // counts as broken.
 func (d *document) webService(root *yaml.Node, m mapping) {
-	o := Object{File: d.path, Document: d.index, Line: d.line(first(root))}
+	o := Object{File: d.path, Document: d.index, Line: d.line(first(root)), Column: first(root).Column}
 	var dropped drops
 	d.faults(m, "")
 	for _, f := range m.fields {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -24,7 +22,7 @@ func parseYAML(c chunk) (root *yaml.Node, f *fault) {
 		// The reader panics on inconsistencies of its own; a bad file must not
 		// take the program with it.
 		if r := recover(); r != nil {
-			root, f = nil, &fault{line: c.line + 1, message: fmt.Sprintf("not valid YAML: %v", r)}
+			root, f = nil, c.fault(1, fmt.Sprintf("not valid YAML: %v: write it in a simpler way", r))
 		}
 	}()
 	if f := glued(c); f != nil {
@@ -57,7 +55,7 @@ func glued(c chunk) *fault {
 	for line := range lines(c.text) {
 		number++
 		if bytes.HasPrefix(line, []byte("---")) && !marked(line, "---") {
-			return &fault{line: c.line + number, column: 1, message: "a line begins with --- and text: put a line end after ---"}
+			return c.fault(number, "a line begins with --- and text: put a line end after ---")
 		}
 	}
 	return nil
@@ -80,43 +78,5 @@ func trailingFault(err error, more *yaml.Node, c chunk) *fault {
 	if err != nil {
 		return syntaxFault(err, c)
 	}
-	return &fault{
-		line:    c.line + max(more.Line-1, 1),
-		message: "text follows the end of the document: begin a new one with a line of ---",
-	}
-}
-
-var errorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
-
-// syntaxFault words an error of the YAML reader, whose only form is a text.
-func syntaxFault(err error, c chunk) *fault {
-	message, line := err.Error(), 1
-	if m := errorLine.FindStringSubmatch(message); m != nil {
-		message = m[2]
-		if n, err := strconv.Atoi(m[1]); err == nil {
-			line = n - linesAdded
-		}
-	}
-	if strings.HasPrefix(message, "did not find expected") {
-		line++ // these count from 0
-	}
-	last := lineAt(bytes.TrimRight(c.text, " \t\r\n"))
-	line = max(min(line, last), 1)
-	return &fault{line: c.line + line, message: "not valid YAML: " + message + syntaxHint(c.text, line)}
-}
-
-// syntaxHint guesses at the slip behind a syntax error near a line.
-func syntaxHint(text []byte, near int) string {
-	number := 0
-	for line := range lines(text) {
-		number++
-		switch {
-		case number < near-1 || number > near+1:
-		case bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("\t")):
-			return " (indent with blanks, not with tabs)"
-		case bytes.Contains(line, []byte("{{")):
-			return " (a template must be rendered first)"
-		}
-	}
-	return ""
+	return c.fault(more.Line-linesAdded, "text follows the end of the document: begin a new one with a line of ---")
 }
