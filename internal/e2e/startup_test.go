@@ -150,20 +150,23 @@ func TestADaemonThatCantWorkYetIsntReadyAndSaysWhy(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		kubeconfig func(l *lab) string
+		args       []string
 		says       []string
 	}{
-		"server away": {(*lab).unreachable, []string{"the API server can't be reached"}},
-		"no rights": {func(l *lab) string { return l.cluster.ServiceAccount(l, l.namespace, "nobody") },
-			[]string{"configmaps is forbidden", "cannot list resource"}},
-		"no right to the lease": {func(l *lab) string { return l.spectator(false) },
-			[]string{"leases", "cannot get resource"}},
+		"server away": {(*lab).unreachable, nil, []string{"the API server can't be reached", "check that it runs"}},
+		"no rights": {func(l *lab) string { return l.cluster.ServiceAccount(l, l.namespace, "nobody") }, nil,
+			[]string{"configmaps is forbidden", "cannot list resource", "grant the rights in manifests/rbac.yaml"}},
+		"no right to the lease": {func(l *lab) string { return l.spectator(false) }, nil,
+			[]string{"leases", "cannot get resource", "grant the rights in manifests/rbac.yaml"}},
+		"no namespace for the lease": {func(l *lab) string { return l.cluster.Kubeconfig }, []string{"--lease-namespace=nowhere"},
+			[]string{"the lease can't be made", `"nowhere" not found`, "set lease.namespace"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := newLab(t)
 			l.writeServices("nginx:1.27", "checkout")
 			l.kubeconfig, l.http = c.kubeconfig(l), "--http-addr=127.0.0.1:0"
-			d := l.run()
+			d := l.run(c.args...)
 			labtest.Eventually(t, 10*time.Second, func() error {
 				code, body := d.get("/readyz")
 				if code != http.StatusServiceUnavailable {

@@ -21,7 +21,7 @@ func failure(err error) *plan.Failure {
 	if errors.As(err, &known) {
 		return known
 	}
-	f := &plan.Failure{Err: err, Phrase: "the API server can't be reached"}
+	f := &plan.Failure{Err: err, Phrase: unreachable}
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return f
@@ -34,19 +34,39 @@ func failure(err error) *plan.Failure {
 	return f
 }
 
+// unreachable: nothing answered, or nothing that speaks our language.
+const unreachable = "the API server can't be reached"
+
 // watchError says why a watch doesn't work, without the address that was asked
 // for: it is long, and its parameters differ from one time to the next.
 type watchError struct{ err error }
 
-// Error is the kind of failure, and what the server or the network said.
+// Error is what the server or the network said, and what a person can do.
 func (e *watchError) Error() string {
-	text := e.err.Error()
-	if request, ok := errors.AsType[*url.Error](e.err); ok {
-		text = request.Err.Error()
-	} else if status, ok := errors.AsType[*apierrors.StatusError](e.err); ok {
-		text = status.ErrStatus.Message
+	phrase := failure(e.err).Phrase
+	noLease, isLease := errors.AsType[*noLeaseError](e.err)
+	switch {
+	case isLease:
+		return noLease.Error()
+	case apierrors.IsForbidden(e.err):
+		return "not allowed: " + said(e.err) + "; grant the rights in manifests/rbac.yaml"
+	case apierrors.IsUnauthorized(e.err):
+		return phrase + ": " + said(e.err) + "; check the credentials in the kubeconfig"
+	case phrase == unreachable:
+		return phrase + ": " + said(e.err) + "; check that it runs, and that the kubeconfig names it"
 	}
-	return failure(e.err).Phrase + ": " + text
+	return phrase + ": " + said(e.err)
+}
+
+// said is the plain text of a failure, without the request that it came of.
+func said(err error) string {
+	if request, ok := errors.AsType[*url.Error](err); ok {
+		return request.Err.Error()
+	}
+	if status, ok := errors.AsType[*apierrors.StatusError](err); ok {
+		return status.ErrStatus.Message
+	}
+	return err.Error()
 }
 
 func (e *watchError) Unwrap() error { return e.err }

@@ -72,14 +72,17 @@ func (c *Cluster) NewLease(namespace, name, identity string, changed func()) *Le
 	return l
 }
 
-// noteLease keeps that we may not do something with the lease, which is a state
-// that a person must mend. Other failures pass. A holder doesn't read any more, so
+// noteLease keeps that we may not do something with the lease, or that its
+// namespace doesn't exist: that is a state that a person must mend. Other failures
+// pass. A holder doesn't read any more, so
 // a write that comes through speaks for reading too.
 func (c *Cluster) noteLease(verb string, err error) {
 	const prefix = "leases, "
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		c.health.set(prefix+verb, err)
+	case err != nil && failure(err).Class == plan.NotReady:
+		c.health.set(prefix+verb, &noLeaseError{err})
 	case err == nil, apierrors.IsNotFound(err):
 		for _, allowed := range []string{verb, "get"} {
 			if c.health.err(prefix+allowed) != nil {
@@ -88,6 +91,16 @@ func (c *Cluster) noteLease(verb string, err error) {
 		}
 	}
 }
+
+// noLeaseError says that the lease has no place to be in.
+type noLeaseError struct{ error }
+
+// Error says what to do.
+func (e *noLeaseError) Error() string {
+	return "the lease can't be made: " + said(e.error) + "; create that namespace, or set lease.namespace to another"
+}
+
+func (e *noLeaseError) Unwrap() error { return e.error }
 
 // Hold runs lead whenever the lease is ours, with a context that ends when it
 // isn't any more, and stands by in between. It returns when ctx is done, lead

@@ -25,14 +25,14 @@ func (d *document) labels(n *yaml.Node, dropped *drops) map[string]string {
 	for _, f := range d.mapping(n, path).fields {
 		full := join(path, f.name)
 		if f.name == v1.SourceLabel {
-			dropped.note(full, f.key)
+			dropped.note(full, "", f.key)
 			continue
 		}
 		value, ok := d.text(f.value, full)
 		if !ok {
 			continue
 		}
-		d.check(f.key, full, f.name, validation.IsQualifiedName(f.name))
+		d.checkKey(f, path, validation.IsQualifiedName(f.name))
 		d.check(f.value, full, value, validation.IsValidLabelValue(value))
 		labels = with(labels, f.name, value)
 	}
@@ -55,7 +55,7 @@ func (d *document) annotations(n *yaml.Node, o *Object, dropped *drops) {
 	for _, f := range d.mapping(n, path).fields {
 		full := join(path, f.name)
 		if f.name == lastApplied {
-			dropped.note(full, f.key)
+			dropped.note(full, "", f.key)
 			continue
 		}
 		value, ok := d.text(f.value, full)
@@ -63,13 +63,13 @@ func (d *document) annotations(n *yaml.Node, o *Object, dropped *drops) {
 			continue
 		}
 		size += len(f.name) + len(value)
-		d.check(f.key, full, f.name, validation.IsQualifiedName(strings.ToLower(f.name)))
+		d.checkKey(f, path, validation.IsQualifiedName(strings.ToLower(f.name)))
 		if d.ours(f, value, o) {
 			o.Annotations = with(o.Annotations, f.name, value)
 		}
 	}
 	if size > maxAnnotations {
-		d.problem(n, path, "%s: Too long: may not be more than %d bytes: shorten them, or move them to a ConfigMap", path, maxAnnotations)
+		d.problem(n, path, "%s has more than %d bytes: shorten them, or move them to a ConfigMap", path, maxAnnotations)
 	}
 }
 

@@ -78,12 +78,12 @@ func TestBuild(t *testing.T) {
 		{
 			name:  "a file without a usable name keeps its names",
 			files: []File{file("one.yaml", broken+"---\n"+named("b")), file("sub/two.yaml", named("c"))}, prev: before,
-			objects: "shop/b shop/c", broken: "shop/a", problems: "one.yaml:1: not valid YAML: did not find expected node content",
+			objects: "shop/b shop/c", broken: "shop/a", problems: "one.yaml:1:1: not valid YAML: did not find expected node content",
 		},
 		{
 			name:  "an object moves away from a file that breaks",
 			files: []File{file("one.yaml", broken), file("sub/two.yaml", named("a"))}, prev: before,
-			objects: "shop/a", broken: "shop/b", problems: "one.yaml:1: not valid YAML: did not find expected node content",
+			objects: "shop/a", broken: "shop/b", problems: "one.yaml:1:1: not valid YAML: did not find expected node content",
 		},
 		{
 			name:  "a file of zero bytes keeps its names",

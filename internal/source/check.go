@@ -67,7 +67,7 @@ func (c *checker) check(ctx context.Context, name string) error {
 }
 
 // notPlain: what may block, or never end, isn't opened.
-const notPlain = "isn't a file or a directory: pipe its content into standard input, and name that -"
+const notPlain = "isn't a file or a directory: pipe its content into standard input, and name - instead"
 
 // first says whether a file at that place wasn't read before.
 func (c *checker) first(place string) bool {

@@ -134,7 +134,7 @@ func (d *document) list(m mapping) {
 func (d *document) close(key types.NamespacedName) {
 	d.out.Problems = append(d.out.Problems, d.problems...)
 	if last := d.problems[len(d.problems)-1]; d.unlisted > 0 {
-		last.Field, last.Message = "", fmt.Sprintf("%d more problems in this document aren't listed", d.unlisted)
+		last.Field, last.Message = "", fmt.Sprintf("%d more problems in this document aren't listed: mend these first", d.unlisted)
 		d.out.Problems = append(d.out.Problems, last)
 	}
 	if key.Name == "" {

@@ -37,6 +37,8 @@ type mapping struct {
 	fields []field
 	faults []fieldFault
 	merged map[string]bool // names of fields, once there is something to merge
+	// exceeded says that the fault of too many aliases is in faults.
+	exceeded bool
 }
 
 // get returns the value of a field; nil where it is missing.
@@ -76,7 +78,10 @@ func (e expander) spend(work int) bool {
 // collect adds the members of n to m: its own first, which win over merged ones.
 func (e expander) collect(n *yaml.Node, m *mapping, depth int) {
 	if !e.spend(len(n.Content)/2) || depth > maxMergeDepth {
-		m.faults = append(m.faults, fieldFault{node: n, message: "expands too many aliases: write them out"})
+		if !m.exceeded {
+			m.faults = append(m.faults, fieldFault{node: n, message: "expands too many aliases: write them out"})
+		}
+		m.exceeded = true
 		return
 	}
 	lines := make(map[string]int, len(n.Content)/2)

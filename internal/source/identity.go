@@ -76,13 +76,17 @@ func (id identity) class() class {
 		return classOurs
 	case apiVersion == "v1" && kind == "List", apiVersion == v1.APIVersion && kind == v1.Kind+"List":
 		return classList
-	case ourGroup(apiVersion), strings.EqualFold(strings.TrimSpace(kind), v1.Kind):
-		return classNearMiss
-	case !isText(id.apiVersion), !isText(id.kind):
+	case !id.stranger(), !isText(id.apiVersion), !isText(id.kind):
 		return classNearMiss
 	default:
 		return classOther
 	}
+}
+
+// stranger says that nothing in a complete type sounds like ours.
+func (id identity) stranger() bool {
+	return id.apiVersion != nil && id.kind != nil &&
+		!ourGroup(text(id.apiVersion)) && !strings.EqualFold(strings.TrimSpace(text(id.kind)), v1.Kind)
 }
 
 // ourGroup is generous: a version may be missing, and letters may be large.
@@ -121,6 +125,8 @@ func (id identity) field() string {
 	switch {
 	case id.twice != nil:
 		return id.twice.name
+	case id.stranger() && !isText(id.kind):
+		return "kind"
 	case id.apiVersion == nil, id.kind != nil && text(id.apiVersion) != v1.APIVersion:
 		return "apiVersion"
 	default:
@@ -143,6 +149,8 @@ func (id identity) advice() string {
 		return field + " is missing: write it, also where it names another kind"
 	case id.apiVersion == nil || id.kind == nil:
 		return fmt.Sprintf("%s is missing: write %s: %s", field, field, want)
+	case id.stranger():
+		return field + " isn't a string: quote it"
 	case field == "apiVersion" && !isText(id.apiVersion), field == "kind" && !isText(id.kind):
 		return fmt.Sprintf("%s isn't a string: write %s: %s", field, field, want)
 	default:

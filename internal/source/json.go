@@ -45,15 +45,34 @@ func (r *jsonReader) next() (*yaml.Node, *fault) {
 		return nil, nil
 	}
 	r.seek(int(r.decoder.InputOffset()))
-	f := &fault{line: r.line, column: r.column, message: "not valid JSON: " + err.Error()}
+	f := &fault{line: r.line, column: r.column, message: "not valid JSON: " + err.Error() + ": " + jsonAdvice(err)}
 	r.at = start.at
 	return nil, f
+}
+
+var (
+	errDeep      = fmt.Errorf("nested more than %d deep", maxJSONDepth)
+	errSurrogate = errors.New("a string holds half of a surrogate pair")
+)
+
+// jsonAdvice says what to write instead.
+func jsonAdvice(err error) string {
+	switch {
+	case errors.Is(err, errDeep):
+		return "nest less deeply"
+	case errors.Is(err, errSurrogate):
+		return "write both halves, or the character itself"
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "close quotes and brackets"
+	default:
+		return "mend the commas, quotes and brackets there, and leave comments out"
+	}
 }
 
 // value reads one value of any type.
 func (r *jsonReader) value(depth int) (*yaml.Node, error) {
 	if depth > maxJSONDepth {
-		return nil, fmt.Errorf("nested more than %d deep", maxJSONDepth)
+		return nil, errDeep
 	}
 	node, token, err := r.token()
 	if err != nil {
@@ -106,7 +125,7 @@ func (r *jsonReader) token() (*yaml.Node, json.Token, error) {
 	case string:
 		node.Tag, node.Style, node.Value = tagString, yaml.DoubleQuotedStyle, token
 		if lostSurrogate(token, raw) {
-			return nil, nil, errors.New("a string holds half of a surrogate pair")
+			return nil, nil, errSurrogate
 		}
 	case json.Number:
 		node.Tag, node.Value = "!!float", token.String()

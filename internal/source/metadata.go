@@ -80,7 +80,7 @@ func (d *document) finalizers(n *yaml.Node, dropped *drops) []string {
 		case name == v1.CleanupFinalizer:
 			kept = []string{name}
 		default:
-			dropped.note(full+" "+shorten(name), item)
+			dropped.note(full, " "+shorten(name), item)
 		}
 	}
 	return kept
@@ -88,8 +88,9 @@ func (d *document) finalizers(n *yaml.Node, dropped *drops) []string {
 
 // drops are the things of a document that are left out of what is applied.
 type drops struct {
-	paths []string
+	texts []string
 	first *yaml.Node
+	field string // of the first
 }
 
 // add notes a field, unless it holds nothing.
@@ -97,16 +98,17 @@ func (d *drops) add(path string, f field) {
 	if isNull(f.value) || f.value.Kind != yaml.ScalarNode && len(f.value.Content) == 0 {
 		return
 	}
-	d.note(path, f.key)
+	d.note(path, "", f.key)
 }
 
-func (d *drops) note(path string, at *yaml.Node) {
+// note adds a field, with more words on it if its path doesn't say enough.
+func (d *drops) note(path, more string, at *yaml.Node) {
 	if d.first == nil {
-		d.first = at
+		d.first, d.field = at, path
 	}
-	d.paths = append(d.paths, path)
+	d.texts = append(d.texts, path+more)
 }
 
 func (d *drops) message() string {
-	return "not applied, since the server or another controller sets it: " + strings.Join(d.paths, ", ")
+	return "not applied, since the server or another controller sets it; better remove it: " + strings.Join(d.texts, ", ")
 }

@@ -123,7 +123,7 @@ func TestBrokenDocumentsAreNamed(t *testing.T) {
 
 func TestExportIsCleanedWithOneWarning(t *testing.T) {
 	p := parseCase(t, "08-kubectl-get-export.yaml")
-	want := "08-kubectl-get-export.yaml:5:5: not applied, since the server or another controller sets it: " +
+	want := "08-kubectl-get-export.yaml:5:5: not applied, since the server or another controller sets it; better remove it: " +
 		"metadata.annotations[kubectl.kubernetes.io/last-applied-configuration], metadata.creationTimestamp, " +
 		"metadata.generation, metadata.managedFields, metadata.ownerReferences, metadata.resourceVersion, " +
 		"metadata.selfLink, metadata.uid, status"
@@ -159,7 +159,7 @@ func TestDocument(t *testing.T) {
 		{"tier is null", spec("  image: a\n  tier: null\n"), ""},
 		{"replicas are null", spec("  image: a\n  replicas: null\n"), ""},
 		{"image is a tagged string", spec("  image: !!str 1.20\n"), ""},
-		{"image has another tag", spec("  image: !!binary aGFsbG8=\n"), "6:10: spec.image is tagged !!binary: write a string"},
+		{"image has another tag", spec("  image: !!binary aGFsbG8=\n"), "6:10: spec.image is tagged !!binary: leave the tag out, and quote the value"},
 		{"image is a template", spec("  image: {{ .image }}\n"), "6:10: spec.image is a template that isn't rendered: write a string"},
 		{"image is a list", spec("  image: [a]\n"), "6:10: spec.image is a list: write a string"},
 		{"image is empty", spec("  image: ''\n"), "6:10: spec.image is empty: write one"},
@@ -182,7 +182,7 @@ func TestDocument(t *testing.T) {
 		{"label is a date", meta("  labels:\n    a: 2024-01-01\n"), ""},
 		{"key is a boolean", meta("  labels:\n    on: a\n"), `6:5: metadata.labels has the key on, which is a boolean: quote it, as in "on"`},
 		{"label value has a blank", meta("  labels:\n    a: b c\n"), `6:8: metadata.labels.a "b c" isn't valid: `},
-		{"label key has a blank", meta("  labels:\n    a b: c\n"), `6:5: metadata.labels[a b] "a b" isn't valid: `},
+		{"label key has a blank", meta("  labels:\n    a b: c\n"), `6:5: metadata.labels has the key "a b", which isn't valid: `},
 		{"merge key with an override", meta("  labels: &base\n    a: one\n    b: two\n  annotations:\n    <<: *base\n    b: three\n"), ""},
 		{"merge key without a mapping", meta("  labels:\n    <<: a\n"), "6:9: metadata.labels has a merge key << without a mapping: give it an alias of one"},
 
@@ -218,15 +218,15 @@ func TestDocument(t *testing.T) {
 		{"byte order mark before a separator", "# first\n\uFEFF---\n" + service, ""},
 		{"CR LF", strings.ReplaceAll(service, "\n", "\r\n"), ""},
 		{"text after the end", service + "...\n" + "# only a comment\n", ""},
-		{"indented with a tab", "apiVersion: apps.labhub.io/v1\nkind: WebService\nmetadata:\n\tname: web\n", "4: not valid YAML: found character that cannot start any token (indent with blanks, not with tabs)"},
+		{"indented with a tab", "apiVersion: apps.labhub.io/v1\nkind: WebService\nmetadata:\n\tname: web\n", "4:2: not valid YAML: found character that cannot start any token: indent with blanks, not with tabs"},
 		{"truncated in the first word", "apiVer", "1:1: the document is a plain text, not an object: begin it with apiVersion: apps.labhub.io/v1"},
 		{"list of objects", "- apiVersion: apps.labhub.io/v1\n  kind: WebService\n", "1:1: the document is a list of objects: write them under items: of a kind: List, or part them with ---"},
 		{"blanks", " \n\t\r\n", "the file is empty: remove it, or leave a comment in it, if it shall hold nothing"},
 		{"NUL", service + "\x00", "7:1: the file holds a NUL byte: save it as text in UTF-8"},
 		{"control character", service + "  tier: a\x07\n", "7:10: the file holds the control character U+0007: remove it, or write it as an escape in double quotes"},
 		{"Latin-1", service + "  tier: caf\xe9\n", "7:12: the file isn't valid UTF-8: save it as UTF-8"},
-		{"merge conflict", "<<<<<<< HEAD\n" + service + "=======\n" + service + ">>>>>>> other\n", "1:1: the file has a merge conflict: resolve it"},
-		{"git-lfs pointer", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "1: the file is a git-lfs pointer: fetch its content with git lfs pull"},
+		{"merge conflict", "<<<<<<< HEAD\n" + service + "=======\n" + service + ">>>>>>> other\n", "1:1: the file has a merge conflict: resolve it, and remove git's marks"},
+		{"git-lfs pointer", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "1:1: the file is a git-lfs pointer: fetch its content with git lfs pull"},
 	} {
 		t.Run(test.name, func(t *testing.T) { checkDocument(t, parse(test.text), test.problem) })
 	}
@@ -328,7 +328,7 @@ func TestNamespaces(t *testing.T) {
 	if names(p.Objects) != "shop/web" {
 		t.Errorf("objects: %s", names(p.Objects))
 	}
-	want := `a.yaml:11:3: metadata.namespace is "other": this controller works in shop, pay only`
+	want := `a.yaml:11:3: metadata.namespace is "other", and this controller works in shop, pay only: write one of these`
 	if texts(p.Problems) != want || p.Broken[key("other/web")].Message == "" {
 		t.Errorf("problems: %s\nbroken: %v", texts(p.Problems), p.Broken)
 	}
@@ -348,7 +348,7 @@ func TestOursInMetadata(t *testing.T) {
 	if !o.Suspended || len(o.Labels) != 1 || len(o.Annotations) != 1 || o.Annotations["webservice.labhub.io/prune"] != "disabled" || len(o.Finalizers) != 1 {
 		t.Errorf("%+v", o)
 	}
-	want := "web.yaml:6:5: not applied, since the server or another controller sets it: " +
+	want := "web.yaml:6:5: not applied, since the server or another controller sets it; better remove it: " +
 		"metadata.labels[webservice.labhub.io/source], metadata.finalizers[1] example.com/other"
 	if texts(p.Warnings) != want {
 		t.Errorf("%s\nwant:\n%s", texts(p.Warnings), want)
@@ -378,9 +378,9 @@ func TestJSON(t *testing.T) {
 		{"duplicate key", object("a", `"spec":{"image":"a", "image":"b"}`), "", "web.json:2:22: spec.image is there twice, first on line 2: keep one"},
 		{"number", object("a", `"spec":{"image":1.20}`), "", `web.json:2:17: spec.image is a number: quote it, as in image: "1.20"`},
 		{"replicas", object("a", `"spec":{"image":"a","replicas":3.0}`), "", "web.json:2:32: spec.replicas is not a plain integer: write 3"},
-		{"cut off", object("a", `"spec":{"image":"a"}`) + `{"kind":`, "shop/a", "web.json:2:30: not valid JSON: unexpected EOF"},
-		{"comment", "// a\n{}", "", "web.json:1:1: not valid JSON: invalid character '/' looking for beginning of value"},
-		{"half a surrogate pair", object("a", `"spec":{"image":"\ud800"}`), "", "web.json:2:25: not valid JSON: a string holds half of a surrogate pair"},
+		{"cut off", object("a", `"spec":{"image":"a"}`) + `{"kind":`, "shop/a", "web.json:2:30: not valid JSON: unexpected EOF: close quotes and brackets"},
+		{"comment", "// a\n{}", "", "web.json:1:1: not valid JSON: invalid character '/' looking for beginning of value: mend the commas, quotes and brackets there, and leave comments out"},
+		{"half a surrogate pair", object("a", `"spec":{"image":"\ud800"}`), "", "web.json:2:25: not valid JSON: a string holds half of a surrogate pair: write both halves, or the character itself"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := Parse("web.json", []byte(test.text), options())
@@ -475,7 +475,7 @@ func encode16(text string, big bool) string {
 
 func TestManyProblemsAreCounted(t *testing.T) {
 	p := parse(service + strings.Repeat("  x: y\n", 201))
-	if len(p.Problems) != 101 || p.Problems[100].Message != "101 more problems in this document aren't listed" {
+	if len(p.Problems) != 101 || p.Problems[100].Message != "101 more problems in this document aren't listed: mend these first" {
 		t.Errorf("%d problems, the last: %v", len(p.Problems), p.Problems[len(p.Problems)-1])
 	}
 }

@@ -86,8 +86,8 @@ func TestLinksAndDevices(t *testing.T) {
 		if got := keysOf(s.Objects); got != "shop/a shop/b" {
 			t.Errorf("objects: %s", got)
 		}
-		want := `circle.yaml: is a link in a circle
-gone.yaml: is a link to something that doesn't exist
+		want := `circle.yaml: is a link in a circle: let it lead to a file
+gone.yaml: is a link to something that doesn't exist: mend it, or remove it
 link: is a link to a directory, which isn't followed: use the link itself as source.path, or put the directory in its place
 out.yaml: is an absolute link, which isn't followed: make it relative, or put a copy in its place
 pipe.yaml: isn't a regular file: replace it by one

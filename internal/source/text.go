@@ -141,7 +141,7 @@ func mergeConflict(text []byte) *fault {
 		for _, marker := range []string{"<<<<<<<", ">>>>>>>"} {
 			rest, found := bytes.CutPrefix(line, []byte(marker))
 			if found && (len(rest) == 0 || rest[0] == ' ') {
-				return &fault{line: number, column: 1, message: "the file has a merge conflict: resolve it"}
+				return &fault{line: number, column: 1, message: "the file has a merge conflict: resolve it, and remove git's marks"}
 			}
 		}
 	}

@@ -131,11 +131,11 @@ func (w *walker) brokenLink(name string, err error) string {
 	target, _ := w.top.Readlink(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "is a link to something that doesn't exist"
+		return "is a link to something that doesn't exist: mend it, or remove it"
 	case errors.Is(err, fs.ErrPermission):
 		return "is a link that can't be followed: permission denied"
 	case errors.Is(err, syscall.ELOOP):
-		return "is a link in a circle"
+		return "is a link in a circle: let it lead to a file"
 	case path.IsAbs(target):
 		return "is an absolute link, which isn't followed: make it relative, or put a copy in its place"
 	default:

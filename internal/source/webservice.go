@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -36,8 +37,8 @@ func (d *document) webService(root *yaml.Node, m mapping) {
 		d.close(d.nameOf(m))
 		return
 	}
-	if dropped.paths != nil {
-		d.warn(dropped.first, dropped.paths[0], dropped.message())
+	if dropped.first != nil {
+		d.warn(dropped.first, dropped.field, dropped.message())
 	}
 	o.Digest = o.digest()
 	d.out.Objects = append(d.out.Objects, o)
@@ -67,7 +68,7 @@ func (d *document) require(root *yaml.Node, m mapping, o *Object) {
 		o.Key.Namespace = d.opts.DefaultNamespace
 	}
 	if only := d.opts.Namespaces; len(only) > 0 && !slices.Contains(only, o.Key.Namespace) {
-		d.problem(at, "metadata.namespace", "metadata.namespace is %q: this controller works in %s only", o.Key.Namespace, strings.Join(only, ", "))
+		d.problem(at, "metadata.namespace", "metadata.namespace is %q, and this controller works in %s only: write one of these", o.Key.Namespace, strings.Join(only, ", "))
 	}
 }
 
@@ -193,7 +194,9 @@ func (d *document) text(n *yaml.Node, path string) (string, bool) {
 	case kind == "a string":
 		return n.Value, true
 	case n.Kind == yaml.ScalarNode && isPlain(n):
-		d.problem(n, path, "%s is %s: quote it, as in %s: %s", path, kind, lastName(path), quoted(n.Value))
+		d.problem(n, path, "%s is %s: quote it, as in %s%s", path, kind, before(path), quoted(n.Value))
+	case n.Kind == yaml.ScalarNode:
+		d.problem(n, path, "%s is %s: leave the tag out, and quote the value", path, kind)
 	default:
 		d.problem(n, path, "%s is %s: write a string", path, kind)
 	}
@@ -218,12 +221,18 @@ func describe(n *yaml.Node) string {
 	}
 }
 
-// lastName is the last part of a field's path, as the file writes it.
-func lastName(path string) string {
-	if name, found := strings.CutSuffix(path, "]"); found {
-		return name[strings.LastIndex(name, "[")+1:]
+// before is what the file has before the value of a field: its name, or the mark of
+// an item of a list.
+func before(path string) string {
+	name, found := strings.CutSuffix(path, "]")
+	if !found {
+		return path[strings.LastIndex(path, ".")+1:] + ": "
 	}
-	return path[strings.LastIndex(path, ".")+1:]
+	name = name[strings.LastIndex(name, "[")+1:]
+	if _, err := strconv.Atoi(name); err == nil {
+		return "- "
+	}
+	return name + ": "
 }
 
 func quoted(value string) string { return `"` + strings.ReplaceAll(value, `"`, `\"`) + `"` }
@@ -271,6 +280,13 @@ func (d *document) namespace(f field) string {
 		d.check(f.value, path, namespace, validation.IsDNS1123Label(namespace))
 	}
 	return namespace
+}
+
+// checkKey reports what apimachinery finds wrong with a key.
+func (d *document) checkKey(f field, path string, wrong []string) {
+	for _, message := range wrong {
+		d.problem(f.key, join(path, f.name), "%s has the key %q, which isn't valid: %s", path, shorten(f.name), message)
+	}
 }
 
 // check reports what apimachinery finds wrong with a name or a value.
