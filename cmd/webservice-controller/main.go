@@ -15,7 +15,7 @@ import (
 var version = "dev"
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
 	code := cli.Run(ctx, cli.Process{

@@ -30,6 +30,8 @@ type app struct {
 	engine  *engine.Engine
 	web     *web.Server // nil where there is none
 
+	// standing is the last word of the log about who holds the lease.
+	standing atomicString
 	// unwritten is the last error of writing the report, so that it is told once.
 	unwritten string
 	// published: there was a report. unready is why we couldn't work then.
@@ -152,7 +154,7 @@ func (a *app) listen(ctx context.Context) error {
 	case a.cfg.HTTP.Chosen || !errors.As(err, &taken):
 		return failed(err)
 	}
-	a.log.Warn("going on without http: choose another address with --http-addr, or none with --http-addr=", "err", err)
+	a.log.Warn("going on without http", "err", err)
 	return nil
 }
 

@@ -58,8 +58,11 @@ func once(cmd *cobra.Command, p *Process, timeout time.Duration) error {
 		return err
 	}
 	r := a.engine.Report()
-	fmt.Fprintf(p.Stdout, "converged: %s; %d created, %d updated, %d unchanged; %s sent\n",
+	_, err = fmt.Fprintf(p.Stdout, "converged: %s; %d created, %d updated, %d unchanged; %s sent\n",
 		plural(r.Summary.Total, "object"), r.Summary.Create, r.Summary.Update, r.Summary.Noop, plural(int(r.Requests.Writes), "write"))
+	if err != nil {
+		return failed(err)
+	}
 	return nil
 }
 

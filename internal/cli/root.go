@@ -44,6 +44,8 @@ func rootCommand(p *Process) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
+		// Without this, cobra would answer an unknown command with help and 0.
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	config.AddFlags(root.PersistentFlags())
 	root.AddCommand(runCommand(p), onceCommand(p), validateCommand(p), versionCommand(p))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -56,8 +57,15 @@ func (a *app) leaseChanged(ctx context.Context, l *kube.Lease) {
 		return
 	}
 	holder, leading := l.Holder(), l.Leading()
+	if !leading && holder == a.out.Identity() {
+		holder = "" // it was ours, and isn't renewed
+	}
 	a.engine.SetHolder(holder, !leading)
-	if !leading && holder != "" && holder != a.out.Identity() {
+	switch before := a.standing.Swap(fmt.Sprint(leading, holder)); {
+	case before == fmt.Sprint(leading, holder):
+	case leading:
+		a.log.Info("active: the lease is ours")
+	case holder != "":
 		a.log.Info("standing by", "holder", holder)
 	}
 }

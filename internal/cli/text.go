@@ -3,12 +3,15 @@ package cli
 import (
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"unicode"
+	"unicode/utf8"
 )
 
 // oneLine makes text that comes from files or from the cluster safe to print:
 // on one line, and without control characters that a terminal would obey.
 func oneLine(text string) string {
+	text = strings.ToValidUTF8(text, string(utf8.RuneError))
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
 	if strings.IndexFunc(text, unsafeRune) < 0 {
 		return text
@@ -25,6 +28,15 @@ func oneLine(text string) string {
 }
 
 func unsafeRune(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+
+// atomicString is a text that several goroutines may exchange. The zero value is "".
+type atomicString struct{ value atomic.Value }
+
+// Swap puts text in and returns what was there.
+func (s *atomicString) Swap(text string) string {
+	before, _ := s.value.Swap(text).(string)
+	return before
+}
 
 func plural(n int, what string) string {
 	if n == 1 {

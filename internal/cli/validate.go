@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -72,7 +71,7 @@ func validate(cmd *cobra.Command, p *Process, paths []string, asJSON bool) error
 func validateText(w io.Writer, s *source.Snapshot) error {
 	var errs []error
 	line := func(text string) {
-		_, err := fmt.Fprintln(w, oneLine(strings.ToValidUTF8(text, string(utf8.RuneError))))
+		_, err := fmt.Fprintln(w, oneLine(text))
 		errs = append(errs, err)
 	}
 	for _, problem := range s.Problems {

@@ -39,8 +39,6 @@ func Judge(f Facts) (converged bool, waitingFor string) {
 		return false, "the source to be read"
 	case f.Source != "":
 		return false, f.Source
-	case !f.Settled && f.Busy > 0:
-		return false, count(f.Busy, "object") + " to be reconciled"
 	case f.Failing > 0:
 		return false, count(f.Failing, "failing object") + ": " + f.First
 	case f.Problems > 0:
@@ -49,6 +47,8 @@ func Judge(f Facts) (converged bool, waitingFor string) {
 		return false, count(f.Held, "held deletion") + " to be approved or undone"
 	case f.Waiting > 0:
 		return false, count(f.Waiting, "waiting object") + ": " + f.First
+	case !f.Settled && f.Busy > 0:
+		return false, count(f.Busy, "object") + " to be reconciled"
 	case !f.Settled:
 		return false, "the watch to catch up with our own writes"
 	}

@@ -9,7 +9,9 @@ func TestJudge(t *testing.T) {
 	converged := Facts{Settled: true, Known: true}
 	behind := converged
 	behind.Settled = false
-	waiting := behind
+	busy := behind
+	busy.Busy = 1
+	waiting := busy
 	waiting.Waiting, waiting.First = 2, "crd-lab/checkout: the namespace is being deleted"
 	held := waiting
 	held.Held = 1
@@ -17,9 +19,7 @@ func TestJudge(t *testing.T) {
 	problems.Problems, problems.Problem = 3, "a.yaml:1: not YAML"
 	failing := problems
 	failing.Failing, failing.First = 1, "crd-lab/billing: refused"
-	busy := failing
-	busy.Busy = 1
-	faulty := busy
+	faulty := failing
 	faulty.Source = "the directory is empty"
 	unread := faulty
 	unread.Known, unread.Source = false, ""
@@ -37,11 +37,11 @@ func TestJudge(t *testing.T) {
 		{"the cluster is away", away, "the API server can't be reached"},
 		{"the source hasn't been read", unread, "the source to be read"},
 		{"the source as a whole is at fault", faulty, "the directory is empty"},
-		{"a key can act", busy, "1 object to be reconciled"},
 		{"an object fails", failing, "1 failing object: crd-lab/billing: refused"},
 		{"a file can't be used", problems, "3 problems in the source to be mended: a.yaml:1: not YAML"},
 		{"a deletion is held", held, "1 held deletion to be approved or undone"},
 		{"an object waits", waiting, "2 waiting objects: crd-lab/checkout: the namespace is being deleted"},
+		{"a key can act", busy, "1 object to be reconciled"},
 		{"the watch is behind", behind, "the watch to catch up with our own writes"},
 		{"all is as it should be", converged, ""},
 	} {

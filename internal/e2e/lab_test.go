@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,6 +39,7 @@ type lab struct {
 	out        string
 	http       string // the flag, "" for none
 	environ    []string
+	user       *syscall.Credential // who commands run as; nil: whoever runs the tests
 }
 
 // newLab makes a corner of the shared server.

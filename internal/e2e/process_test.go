@@ -37,6 +37,7 @@ func (l *lab) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd.Dir = l.home
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + l.home}, l.environ...)
 	cmd.SysProcAttr = dieWithParent()
+	cmd.SysProcAttr.Credential = l.user
 	return cmd
 }
 

@@ -93,17 +93,17 @@ func TestValidate(t *testing.T) {
 				"<stdin>:15:13: spec.replicas is a string: write a plain integer, such as 3\n", "error: 2 problems in the files\n"},
 		"another namespace by default": {[]string{"--source-namespace=shop", "--namespaces-only=pay", "good/a.yaml"}, "", 3,
 			"good/a.yaml:4:3: metadata.namespace is \"shop\", and this controller works in pay only: write one of these\n", "error: 1 problem in the files\n"},
-		"as JSON, good": {[]string{"-o", "json", "good/a.yaml", "desired/web.yaml", "bad.yaml", "-"}, service("café", "<b>"), 3,
+		"as JSON, problems": {[]string{"-o", "json", "good/a.yaml", "desired/web.yaml", "bad.yaml", "-"}, service("café", "<b>"), 3,
 			"testdata/validate.json", "error: 5 problems in the files\n"},
 		"as JSON, nothing": {[]string{"-o", "json", "empty"}, "", 0,
 			"{\n  \"objects\": [],\n  \"problems\": [],\n  \"warnings\": []\n}\n", ""},
 		"as JSON, an object and a warning": {[]string{"-o", "json", "export.yaml"}, "", 0, "testdata/validate-warning.json", ""},
-		"an unknown output": {[]string{"-o", "yaml"}, "", 64, "", "error: --output \"yaml\" isn't known: write text or json\n"},
-		"an unknown flag":   {[]string{"--colour"}, "", 64, "", "error: unknown flag: --colour\n"},
-		"an empty path":     {[]string{""}, "", 64, "", "error: a PATH is empty: name a file or a directory\n"},
+		"an unknown output":                {[]string{"-o", "yaml"}, "", 64, "", "error: --output \"yaml\" isn't known: write text or json\n"},
+		"an unknown flag":                  {[]string{"--colour"}, "", 64, "", "error: unknown flag: --colour\n"},
+		"an empty path":                    {[]string{""}, "", 64, "", "error: a PATH is empty: name a file or a directory\n"},
 		"a source that is a file": {[]string{"--source=bad.yaml"}, "", 64, "",
 			"error: source.path bad.yaml is a file: name the directory that it is in\n"},
-		"wrong settings": {[]string{"--config=wrong/config.yaml"}, "", 64, "", "error: wrong/config.yaml:1: unknown key colour\n"},
+		"wrong settings": {[]string{"--config=wrong/config.yaml"}, "", 64, "", "error: colour (wrong/config.yaml:1): isn't a setting: remove it, or look its name up in config.yaml or --help\n"},
 		// Nothing of these is looked at.
 		"a kubeconfig that isn't there": {[]string{"--kubeconfig=nowhere", "--context=none", "good/a.yaml"}, "", 0,
 			"ok: 1 WebService in 1 file, 0 warnings, 0 documents of other kinds\n", ""},
@@ -150,7 +150,7 @@ func TestValidatePrintsNothingThatATerminalObeys(t *testing.T) {
 		"d/kind.yaml":              strings.Replace(service("a", "b"), "kind: WebService", `kind: "\e]0;x\a"`, 1),
 		"d/export.yaml":            strings.Replace(service("c", "b"), "metadata:", "metadata:\n  finalizers: [\"a\\e\\nb\"]", 1),
 	})
-	for _, args := range [][]string{{"d"}, {"-o", "json", "d"}, {nasty}, {"-o", nasty}} {
+	for _, args := range [][]string{{"d"}, {"-o", "json", "d"}, {nasty}, {"-o", nasty}, {"--" + nasty}, {"--config=\x9b31m"}} {
 		r := l.validate("", args...)
 		for _, text := range []string{r.stdout, r.stderr} {
 			if i := strings.IndexAny(text, "\x1b\u009b\u202e\x7f\a\r"); i >= 0 {

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"labhub.io/webservice-controller/internal/cycle"
 	"labhub.io/webservice-controller/internal/plan"
 )
@@ -120,6 +122,9 @@ func (e *Engine) act(ctx context.Context, r *run, d *plan.Decision) error {
 	e.cluster.Look(r.key, &after)
 	after.Take(&answer)
 	r.it.memory.Sent(&d.Step, &after)
+	if answer.Unsent {
+		return nil
+	}
 	e.opts.Log.Info("reconciled", "object", r.key.String(), "action", string(d.Action), "target", d.Target.Name(r.key), "reason", d.Reason)
 	return nil
 }
@@ -154,7 +159,11 @@ func (e *Engine) rest(r *run, d *plan.Decision) {
 func (e *Engine) fail(r *run, target plan.Target, err error) {
 	f := &plan.Failure{Err: err, Phrase: "failed"}
 	errors.As(err, &f)
-	if f.Class == plan.NotWriter || errors.Is(err, context.Canceled) {
+	switch {
+	case errors.Is(err, context.Canceled):
+		e.interrupted(r, target)
+		return
+	case f.Class == plan.NotWriter:
 		e.wait(r, err, leaseRecheck)
 		return
 	}
@@ -175,6 +184,19 @@ func (e *Engine) fail(r *run, target plan.Target, err error) {
 	}
 	it.judged, it.action, it.reason, it.target, it.suspended = true, plan.Requeue, reason, target, false
 	e.close(r, standing)
+}
+
+// interrupted closes a turn that was cut off since we are stopping. What was known
+// of the object before is still the best that is known.
+func (e *Engine) interrupted(r *run, target plan.Target) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	it := r.it
+	it.due = time.Now().Add(leaseRecheck)
+	if !it.judged {
+		it.judged, it.action, it.target, it.reason = true, plan.Requeue, target, "stopped before it was done"
+	}
+	e.close(r, cycle.Waiting)
 }
 
 // leaseRecheck is how long a key waits that wants to be written to while the
@@ -199,9 +221,17 @@ func (e *Engine) wait(r *run, why error, after time.Duration) {
 	it := r.it
 	it.due = time.Now().Add(after)
 	it.judged, it.action, it.reason, it.target = true, plan.Requeue, why.Error(), plan.WebService
-	it.failing, it.suspended = false, false
-	e.close(r, cycle.Waiting)
+	it.failing, it.suspended = denied(why), false
+	standing := cycle.Waiting
+	if it.failing {
+		standing = cycle.Failing
+	}
+	e.close(r, standing)
 }
+
+// denied says whether we aren't allowed to do our work. That is a failure: a
+// person has to mend it.
+func denied(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }
 
 // noteFatal keeps an error that no waiting ends. The engine is locked.
 func (e *Engine) noteFatal(err error) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -28,10 +29,18 @@ type clients struct {
 	requests    *requests
 }
 
-// newClients makes clients for cfg. The server limits requests by priority and
+// How long an answer may take. A watch's has no end.
+const (
+	writeTimeout = 30 * time.Second
+	leaseTimeout = 5 * time.Second
+)
+
+// newClients makes clients for cfg, whose answers may take as long as timeout; 0 is
+// no limit. The server limits requests by priority and
 // fairness, so there is no limit on this side.
-func newClients(cfg *rest.Config) (*clients, error) {
+func newClients(cfg *rest.Config, timeout time.Duration) (*clients, error) {
 	cfg = rest.CopyConfig(cfg)
+	cfg.Timeout = timeout
 	cfg.QPS = -1
 	cfg.WarningHandler = rest.NoWarnings{}
 	counter := &requests{}

@@ -26,6 +26,14 @@ type Listener interface {
 	CaughtUp()
 }
 
+// nobody listens before Run.
+type nobody struct{}
+
+func (nobody) Changed(plan.Key)        {}
+func (nobody) NamespaceChanged(string) {}
+func (nobody) StateChanged()           {}
+func (nobody) CaughtUp()               {}
+
 // Options are a cluster's settings.
 type Options struct {
 	// Namespaces confines everything to these; empty is all.
@@ -57,6 +65,8 @@ type Cluster struct {
 
 	// creating lets one worker at a time create a namespace.
 	creating sync.Mutex
+	// absent are namespaces that a write has found missing, where we may not watch.
+	absent absences
 	// crdNews wakes those that wait for the CRD.
 	crdNews    broadcast
 	definition definition
@@ -68,13 +78,15 @@ func New(cfg *rest.Config, opts Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{opts: opts, definition: definition}
-	for _, set := range []**clients{&c.write, &c.watch, &c.lease} {
-		made, err := newClients(cfg)
-		if err != nil {
-			return nil, err
-		}
-		*set = made
+	c := &Cluster{opts: opts, definition: definition, listener: nobody{}}
+	if c.write, err = newClients(cfg, writeTimeout); err != nil {
+		return nil, err
+	}
+	if c.watch, err = newClients(cfg, 0); err != nil {
+		return nil, err
+	}
+	if c.lease, err = newClients(cfg, leaseTimeout); err != nil {
+		return nil, err
 	}
 	caughtUp := func() { c.listener.CaughtUp() }
 	c.health.changed = c.stateChanged
@@ -109,7 +121,7 @@ func (c *Cluster) Look(key plan.Key, in *plan.Input) (fresh bool) {
 
 func (c *Cluster) namespaceState(name string) plan.NamespaceState {
 	state, _ := c.namespaces.get(plan.Key{Name: name})
-	if state == plan.NamespaceUnknown && c.namespaces.ready() {
+	if state == plan.NamespaceUnknown && (c.namespaces.ready() || c.absent.has(name)) {
 		return plan.NamespaceMissing
 	}
 	return state

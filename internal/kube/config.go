@@ -3,6 +3,7 @@ package kube
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 
 	"k8s.io/client-go/rest"
@@ -22,6 +23,9 @@ func LoadConfig(kubeconfig, context, version string) (*rest.Config, error) {
 	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err), errors.Is(err, rest.ErrNotInCluster):
+		if named := os.Getenv(clientcmd.RecommendedConfigPathEnvVar); named != "" {
+			return nil, fmt.Errorf("%w; what $%s names, %s, doesn't exist or is empty", ErrNoCluster, clientcmd.RecommendedConfigPathEnvVar, named)
+		}
 		return nil, ErrNoCluster
 	case err != nil:
 		return nil, fmt.Errorf("the kubeconfig can't be used: %w", err)

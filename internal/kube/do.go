@@ -21,7 +21,7 @@ func (c *Cluster) Do(ctx context.Context, key plan.Key, step *plan.Step) (answer
 	}
 	switch step.Kind {
 	case plan.StepCreateNamespace:
-		err = c.createNamespace(ctx, key.Namespace)
+		answer.Unsent, err = c.createNamespace(ctx, key.Namespace)
 	case plan.StepApply:
 		answer.Live, err = c.apply(ctx, key, step)
 	case plan.StepWriteStatus:
@@ -36,7 +36,11 @@ func (c *Cluster) Do(ctx context.Context, key plan.Key, step *plan.Step) (answer
 		err = fmt.Errorf("a step of unknown kind %d", step.Kind)
 	}
 	if err != nil {
-		return plan.Answer{}, failure(err)
+		f := failure(err)
+		if f.Phrase == namespaceMissing {
+			c.absent.add(key.Namespace)
+		}
+		return plan.Answer{}, f
 	}
 	return answer, nil
 }
@@ -114,23 +118,27 @@ func (c *Cluster) deleteChild(ctx context.Context, key plan.Key, step *plan.Step
 }
 
 // createNamespace is asked for by every object of the namespace at once; one
-// request is enough for all.
-func (c *Cluster) createNamespace(ctx context.Context, name string) error {
+// request is enough for all. done says that another worker has sent it already.
+func (c *Cluster) createNamespace(ctx context.Context, name string) (done bool, err error) {
 	c.creating.Lock()
 	defer c.creating.Unlock()
-	if state, _ := c.namespaces.get(plan.Key{Name: name}); state == plan.NamespaceActive {
-		return nil
+	if state := c.namespaceState(name); state != plan.NamespaceMissing {
+		return true, nil
 	}
 	ns, err := c.write.core.Namespaces().Create(ctx,
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{FieldManager: v1.Manager})
 	if apierrors.IsAlreadyExists(err) {
-		return &plan.Failure{Class: plan.Outdated, Phrase: "the namespace has just been created by someone else", Err: err}
+		return false, &plan.Failure{Class: plan.Outdated, Phrase: "the namespace has just been created by someone else", Err: err}
 	}
 	if err != nil {
-		return err
+		return false, err
+	}
+	c.absent.remove(name)
+	if !c.namespaces.ready() {
+		return false, nil // no watch would ever tell of it
 	}
 	_, err = c.namespaces.wrote(plan.Key{Name: name}, ns)
-	return err
+	return false, err
 }
 
 func childKey(key plan.Key) plan.Key {

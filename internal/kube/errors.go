@@ -34,6 +34,9 @@ func failure(err error) *plan.Failure {
 	return f
 }
 
+// namespaceMissing: the object's namespace isn't there.
+const namespaceMissing = "the namespace doesn't exist"
+
 // unreachable: nothing answered, or nothing that speaks our language.
 const unreachable = "the API server can't be reached"
 
@@ -74,7 +77,7 @@ func (e *watchError) Unwrap() error { return e.err }
 func classOf(s *metav1.Status) (plan.FailureClass, string) {
 	switch {
 	case s.Code == http.StatusNotFound && s.Details != nil && s.Details.Kind == "namespaces":
-		return plan.NotReady, "the namespace doesn't exist"
+		return plan.NotReady, namespaceMissing
 	case hasCause(s, corev1.NamespaceTerminatingCause):
 		return plan.NotReady, "the namespace is being deleted"
 	case s.Code == http.StatusConflict, s.Code == http.StatusNotFound:

@@ -72,23 +72,22 @@ func (c *Cluster) NewLease(namespace, name, identity string, changed func()) *Le
 	return l
 }
 
-// noteLease keeps that we may not do something with the lease, or that its
-// namespace doesn't exist: that is a state that a person must mend. Other failures
-// pass. A holder doesn't read any more, so
-// a write that comes through speaks for reading too.
+// noteLease keeps what stands between us and the lease: that we may not have it,
+// that its namespace doesn't exist, that the server gives no answer. A holder
+// doesn't read any more, so a write that comes through speaks for reading too.
 func (c *Cluster) noteLease(verb string, err error) {
-	const prefix = "leases, "
+	const away, prefix = "leases", "leases, "
 	switch {
+	case errors.Is(err, context.Canceled):
+		return
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		c.health.set(prefix+verb, err)
-	case err != nil && failure(err).Class == plan.NotReady:
+	case err == nil, apierrors.IsNotFound(err) && failure(err).Class != plan.NotReady:
+		c.health.clear(prefix+verb, prefix+"get", away)
+	case failure(err).Class == plan.NotReady:
 		c.health.set(prefix+verb, &noLeaseError{err})
-	case err == nil, apierrors.IsNotFound(err):
-		for _, allowed := range []string{verb, "get"} {
-			if c.health.err(prefix+allowed) != nil {
-				c.health.set(prefix+allowed, nil)
-			}
-		}
+	case failure(err).Class == plan.Unavailable:
+		c.health.set(away, err)
 	}
 }
 
@@ -155,10 +154,42 @@ func (l *Lease) elector(started func(context.Context)) (*leaderelection.LeaderEl
 	return elector, nil
 }
 
+// lead leads until ctx ends or the renew deadline is over.
 func (l *Lease) lead(ctx context.Context, lead func(context.Context)) {
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { l.endAtDeadline(ctx, cancel) })
 	l.set(true)
-	defer l.set(false)
 	lead(ctx)
+	cancel()
+	watching.Wait()
+	l.set(false)
+}
+
+// endAtDeadline calls end when the lease wasn't renewed in time. The elector
+// notices as well, but only after one more try, which may hang.
+func (l *Lease) endAtDeadline(ctx context.Context, end context.CancelFunc) {
+	for {
+		left := l.left()
+		if left <= 0 {
+			end()
+			return
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+// left is how long writes may still be started without another renewal.
+func (l *Lease) left() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return renewDeadline - time.Since(l.renewed)
 }
 
 func (l *Lease) set(leading bool) {
@@ -216,9 +247,12 @@ func (l *Lease) Check(context.Context) error {
 	return &plan.Failure{Class: plan.NotWriter, Phrase: "the lease is not ours", Err: errLost}
 }
 
-// timedLock notes when each claim or renewal was begun, and how it went.
+// timedLock notes when each claim or renewal was begun, and how it went. It also
+// keeps a process that was held up from releasing a lease that is another's by now.
 type timedLock struct {
 	resourcelock.Interface
+	// seen is the holder that the last look saw.
+	seen  string
 	tried func(at time.Time, err error)
 	// answered is told how each request went.
 	answered func(verb string, err error)
@@ -228,6 +262,9 @@ type timedLock struct {
 func (l *timedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
 	l.answered("get", err)
+	if err == nil {
+		l.seen = record.HolderIdentity
+	}
 	return record, raw, err
 }
 
@@ -238,6 +275,9 @@ func (l *timedLock) Create(ctx context.Context, r resourcelock.LeaderElectionRec
 
 // Update claims, renews or releases the lease.
 func (l *timedLock) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	if r.HolderIdentity == "" && l.seen != l.Identity() {
+		return nil
+	}
 	return l.timed(r, "update", func() error { return l.Interface.Update(ctx, r) })
 }
 

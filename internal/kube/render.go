@@ -1,7 +1,10 @@
 package kube
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,9 +33,33 @@ func applyBody(key plan.Key, step *plan.Step) ([]byte, error) {
 	if d.Tier != nil {
 		spec["tier"] = *d.Tier
 	}
-	return json.Marshal(map[string]any{
+	body, err := json.Marshal(map[string]any{
 		"apiVersion": v1.APIVersion, "kind": v1.Kind, "metadata": meta, "spec": spec,
 	})
+	return yamlSafe(body), err
+}
+
+// yamlSafe escapes what JSON allows as it is and YAML doesn't: the server reads an
+// apply's body as YAML, which refuses some characters and folds others.
+func yamlSafe(text []byte) []byte {
+	if !bytes.ContainsFunc(text, notInYAML) {
+		return text
+	}
+	out := make([]byte, 0, len(text)+len(text)/4)
+	for _, r := range string(text) {
+		if notInYAML(r) {
+			out = fmt.Appendf(out, `\u%04x`, r)
+		} else {
+			out = utf8.AppendRune(out, r)
+		}
+	}
+	return out
+}
+
+// notInYAML: delete and the C1 controls, the byte order mark, and two that are no
+// characters at all.
+func notInYAML(r rune) bool {
+	return r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff
 }
 
 func putMap(in map[string]any, name string, value map[string]string) {

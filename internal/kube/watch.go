@@ -24,6 +24,8 @@ import (
 const (
 	retryFirst = 500 * time.Millisecond
 	retryMost  = 4 * time.Second
+	// What may be done without and isn't allowed is asked for rarely.
+	retryForbidden = 30 * time.Second
 )
 
 func retryBackoff() wait.Backoff {
@@ -96,7 +98,11 @@ func (w *watcher) run(ctx context.Context) {
 		if time.Since(began) > retryMost {
 			delay = retryBackoff()
 		}
-		w.rest(ctx, delay.Step())
+		wait := delay.Step()
+		if w.optional && forbidden(w.health.err(w.what)) {
+			wait = retryForbidden
+		}
+		w.rest(ctx, wait)
 	}
 }
 
@@ -166,6 +172,15 @@ func (h *health) set(what string, err error) {
 	h.mu.Unlock()
 	if !known || (before == nil) != (err == nil) {
 		h.changed()
+	}
+}
+
+// clear notes that what failed under these names, if it did, doesn't any more.
+func (h *health) clear(names ...string) {
+	for _, name := range names {
+		if h.err(name) != nil {
+			h.set(name, nil)
+		}
 	}
 }
 

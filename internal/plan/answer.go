@@ -9,6 +9,8 @@ type Answer struct {
 	Child Child
 	// Found: Child wasn't written but found, where ours should have been created.
 	Found bool
+	// Unsent: nothing had to be sent, since it was done for another object already.
+	Unsent bool
 }
 
 // Take puts what the server answered in the place of what is known now, which

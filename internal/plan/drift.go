@@ -71,8 +71,8 @@ func Drift(d *Desired, l *Live) []Change {
 	}
 	out = append(out, replicasDrift(d, l)...)
 	out = append(out, tierDrift(d, l)...)
-	out = append(out, mapDrift("metadata.labels", d.Labels, l.Labels, l.Fields.Labels)...)
-	out = append(out, mapDrift("metadata.annotations", d.Annotations, l.Annotations, l.Fields.Annotations)...)
+	out = append(out, mapDrift("metadata.labels", d.Labels, l.Labels, l.Fields.Labels, l.Fields.LabelsBy)...)
+	out = append(out, mapDrift("metadata.annotations", d.Annotations, l.Annotations, l.Fields.Annotations, l.Fields.AnnotationsBy)...)
 	return append(out, finalizerDrift(d, l)...)
 }
 
@@ -123,13 +123,14 @@ func number(n *int32) string {
 	return strconv.Itoa(int(*n))
 }
 
-// mapDrift compares labels or annotations. owned is sorted.
-func mapDrift(path string, want, live map[string]string, owned []string) []Change {
+// mapDrift compares labels or annotations. owned is sorted; others names the
+// managers of keys that aren't ours.
+func mapDrift(path string, want, live map[string]string, owned []string, others map[string]string) []Change {
 	var out []Change
 	for k, v := range want {
 		got, ok := live[k]
 		if _, ours := slices.BinarySearch(owned, k); !ok || !ours || got != v {
-			out = append(out, Change{Path: path + "[" + k + "]", From: got, To: v, Missing: !ok})
+			out = append(out, Change{Path: path + "[" + k + "]", From: got, To: v, By: by(ours, others[k]), Missing: !ok})
 		}
 	}
 	for _, k := range owned {

@@ -44,6 +44,9 @@ func TestDrift(t *testing.T) {
 		{"label of someone else", func(_ *Desired, l *Live) { l.Labels = with(l.Labels, "hand", "x") }, nil},
 		{"label missing", func(d *Desired, _ *Live) { d.Labels = with(d.Labels, "team", "a") }, []Change{{Path: "metadata.labels[team]", To: "a", Missing: true}}},
 		{"label with an empty value missing", func(d *Desired, _ *Live) { d.Labels = with(d.Labels, "team", "") }, []Change{{Path: "metadata.labels[team]", Missing: true}}},
+		{"label changed by another manager", func(_ *Desired, l *Live) {
+			l.Labels[sourceLabel], l.Fields.Labels, l.Fields.LabelsBy = "x", nil, map[string]string{sourceLabel: "kubectl-label"}
+		}, []Change{{Path: "metadata.labels[" + sourceLabel + "]", From: "x", To: sourceName, By: "kubectl-label"}}},
 		{"source label taken over by hand", func(_ *Desired, l *Live) { l.Fields.Labels = nil }, []Change{{Path: "metadata.labels[" + sourceLabel + "]", From: sourceName, To: sourceName}}},
 		{"label no longer stated", func(_ *Desired, l *Live) {
 			l.Labels, l.Fields.Labels = with(l.Labels, "team", "a"), []string{"team", sourceLabel}

@@ -21,6 +21,9 @@ type Fields struct {
 	// ImageBy, ReplicasBy and TierBy name another manager that owns the field;
 	// "" where there is none.
 	ImageBy, ReplicasBy, TierBy string
+	// LabelsBy and AnnotationsBy name another manager by the key that it owns;
+	// nil where there is none.
+	LabelsBy, AnnotationsBy map[string]string
 }
 
 // HasLabel says whether our own apply owns the label key.
@@ -36,14 +39,15 @@ func OwnedFields(entries []metav1.ManagedFieldsEntry) (Fields, error) {
 	var f Fields
 	for i := range entries {
 		e := &entries[i]
-		if e.FieldsV1 == nil || e.Subresource != "" {
+		if e.FieldsV1 == nil || e.Subresource == "status" {
 			continue
 		}
 		var set fieldSet
 		if err := json.Unmarshal(e.FieldsV1.GetRawBytes(), &set); err != nil {
 			return Fields{}, fmt.Errorf("managedFields of %s: %w", e.Manager, err)
 		}
-		if e.Manager == v1.Manager && e.Operation == metav1.ManagedFieldsOperationApply {
+		// Scaling writes spec by way of a subresource, and so may others.
+		if e.Manager == v1.Manager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == "" {
 			f.take(&set)
 		} else {
 			f.note(&set, e.Manager)
@@ -86,6 +90,18 @@ func (f *Fields) note(s *fieldSet, manager string) {
 	if s.Spec.Tier != nil {
 		f.TierBy = manager
 	}
+	f.LabelsBy = noteNames(f.LabelsBy, s.Metadata.Labels, manager)
+	f.AnnotationsBy = noteNames(f.AnnotationsBy, s.Metadata.Annotations, manager)
+}
+
+func noteNames(by map[string]string, members map[string]json.RawMessage, manager string) map[string]string {
+	for _, name := range names(nil, members) {
+		if by == nil {
+			by = map[string]string{}
+		}
+		by[name] = manager
+	}
+	return by
 }
 
 // names adds the members of a map ("f:name") or of a set (`v:"name"`) to out,

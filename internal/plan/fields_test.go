@@ -35,6 +35,9 @@ func TestOwnedFields(t *testing.T) {
 	}
 	edited := oursWant
 	edited.ImageBy, edited.TierBy = "kubectl-edit", "kubectl-edit"
+	edited.LabelsBy = map[string]string{"hand": "kubectl-edit"}
+	scaled := oursWant
+	scaled.Replicas, scaled.ReplicasBy = true, "kubectl"
 	merged := oursWant
 	merged.Tier, merged.Labels = true, []string{"older", "team", "webservice.labhub.io/source"}
 
@@ -56,7 +59,13 @@ func TestOwnedFields(t *testing.T) {
 		}, merged},
 		{"the later of two others is named", []metav1.ManagedFieldsEntry{
 			entry("kubectl-create", "Update", "", kubectlEdited), entry("kubectl-edit", "Update", "", kubectlEdited),
-		}, Fields{ImageBy: "kubectl-edit", TierBy: "kubectl-edit"}},
+		}, Fields{ImageBy: "kubectl-edit", TierBy: "kubectl-edit", LabelsBy: map[string]string{"hand": "kubectl-edit"}}},
+		{"scaling counts, though it goes by a subresource", []metav1.ManagedFieldsEntry{
+			ours, entry("kubectl", "Update", "scale", `{"f:spec":{"f:replicas":{}}}`),
+		}, scaled},
+		{"annotations of others are named", []metav1.ManagedFieldsEntry{
+			entry("kubectl-annotate", "Update", "", `{"f:metadata":{"f:annotations":{".":{},"f:note":{}}}}`),
+		}, Fields{AnnotationsBy: map[string]string{"note": "kubectl-annotate"}}},
 		{"an entry without fields", []metav1.ManagedFieldsEntry{{Manager: "webservice-controller", Operation: "Apply"}}, Fields{}},
 		{"members of unknown kinds are passed over", []metav1.ManagedFieldsEntry{
 			entry("webservice-controller", "Apply", "", `{"f:metadata":{"f:finalizers":{"i:0":{},"k:{}":{},"v:1":{},"v:\"a\"":{}}},"f:other":{}}`),

@@ -41,3 +41,29 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
 }
+
+// When there is room again after a full disk, reports are written again. A limit
+// on the size of files stands in for the disk: it fails in the middle of a write.
+func TestDiskHasRoomAgain(t *testing.T) {
+	w := Writer{Dir: t.TempDir()}
+	if err := w.Write(&Report{Cycle: 1}); err != nil {
+		t.Fatal(err)
+	}
+	var unlimited syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &unlimited); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 100, Max: unlimited.Max}); err != nil {
+		t.Fatal(err)
+	}
+	full := w.Write(&Report{Cycle: 2})
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &unlimited); err != nil {
+		t.Fatal(err)
+	}
+	if !errors.Is(full, syscall.EFBIG) {
+		t.Fatalf("error %v", full)
+	}
+	if err := w.Write(&Report{Cycle: 3}); err != nil {
+		t.Errorf("there is room again: %v", err)
+	}
+}

@@ -31,18 +31,41 @@ const tempPattern = ".webservice-controller-*.tmp"
 // fsync: after a power cut the report is made anew, and a process that dies
 // leaves the old one.
 func replaceFile(path string, write func(io.Writer) error) error {
-	temp, err := os.CreateTemp(filepath.Dir(path), tempPattern)
+	temp, err := createTemp(filepath.Dir(path))
 	if err != nil {
-		return &WriteError{Path: path, Err: err}
+		return &WriteError{Path: path, Err: plain(err)}
 	}
 	err = errors.Join(write(temp), temp.Chmod(0o644), temp.Close())
 	if err == nil {
 		err = os.Rename(temp.Name(), path)
 	}
 	if err != nil {
-		return &WriteError{Path: path, Err: errors.Join(err, os.Remove(temp.Name()))}
+		return &WriteError{Path: path, Err: errors.Join(plain(err), os.Remove(temp.Name()))}
 	}
 	return nil
+}
+
+// createTemp makes the directory again where somebody has removed it.
+func createTemp(dir string) (*os.File, error) {
+	temp, err := os.CreateTemp(dir, tempPattern)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(dir, 0o755); err == nil {
+			temp, err = os.CreateTemp(dir, tempPattern)
+		}
+	}
+	return temp, err
+}
+
+// plain drops the name of the temporary file from an error: it means nothing to
+// anybody, and differs each time.
+func plain(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
+		return e.Err
+	}
+	return err
 }
 
 // removeStale deletes what processes that died while writing left behind. Only

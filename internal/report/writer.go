@@ -36,7 +36,11 @@ func (w *Writer) Write(r *Report) error {
 	return replaceFile(filepath.Join(w.Dir, FileName), func(file io.Writer) error {
 		w.dst.Writer = file
 		defer func() { w.dst.Writer = nil }()
-		return w.enc.Encode(normal(r))
+		err := w.enc.Encode(normal(r))
+		if err != nil {
+			w.enc = nil // an encoder never writes again after an error
+		}
+		return err
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -195,11 +194,15 @@ func TestWriteFails(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(taken, report.FileName), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	file := filepath.Join(base, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		dir  string
 		want error
 	}{
-		"no directory":              {filepath.Join(base, "gone"), fs.ErrNotExist},
+		"a file in the way":         {filepath.Join(file, "out"), syscall.ENOTDIR},
 		"the report is a directory": {taken, syscall.EEXIST},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -216,6 +219,18 @@ func TestWriteFails(t *testing.T) {
 	}
 	if got := names(t, taken); len(got) != 1 {
 		t.Errorf("left behind: %q", got)
+	}
+}
+
+// A directory that somebody removed is made again.
+func TestWriteIntoARemovedDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "deep", "out")
+	w := report.Writer{Dir: dir}
+	if err := w.Write(many(1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if r := read(t, dir); r.Cycle != 1 {
+		t.Errorf("cycle %d", r.Cycle)
 	}
 }
 

@@ -11,12 +11,12 @@ import (
 // many is a source of realistic size at its limit.
 const many = 10_000
 
-// writeMany writes n files of one object each.
-func writeMany(b *testing.B, n int) string {
-	b.Helper()
-	dir := b.TempDir()
-	for i := range n {
-		writeFile(b, filepath.Join(dir, fmt.Sprintf("team-%d", i%20), fmt.Sprintf("web-%d.yaml", i)), named(fmt.Sprintf("web-%d", i)))
+// writeMany writes many files of one object each.
+func writeMany(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range many {
+		writeFile(t, filepath.Join(dir, fmt.Sprintf("team-%d", i%20), fmt.Sprintf("web-%d.yaml", i)), named(fmt.Sprintf("web-%d", i)))
 	}
 	return dir
 }
@@ -44,7 +44,7 @@ func BenchmarkParse(b *testing.B) {
 }
 
 func BenchmarkFirstScan(b *testing.B) {
-	dir := writeMany(b, many)
+	dir := writeMany(b)
 	b.ReportAllocs()
 	for b.Loop() {
 		scanBench(b, NewScanner(Config{Path: dir, Options: options()}))
@@ -52,7 +52,7 @@ func BenchmarkFirstScan(b *testing.B) {
 }
 
 func BenchmarkUnchangedScan(b *testing.B) {
-	s := NewScanner(Config{Path: writeMany(b, many), Options: options()})
+	s := NewScanner(Config{Path: writeMany(b), Options: options()})
 	scanBench(b, s)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -61,7 +61,7 @@ func BenchmarkUnchangedScan(b *testing.B) {
 }
 
 func BenchmarkOneChange(b *testing.B) {
-	dir := writeMany(b, many)
+	dir := writeMany(b)
 	s := NewScanner(Config{Path: dir, Options: options()})
 	scanBench(b, s)
 	b.ReportAllocs()

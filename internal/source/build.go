@@ -239,7 +239,14 @@ func (s *Snapshot) empty(path string) error {
 }
 
 func counted(files, skipped int) string {
-	return fmt.Sprintf("%d files, %d documents of other kinds", files, skipped)
+	return plural(files, "file") + ", " + plural(skipped, "document") + " of other kinds"
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // names are all names that the file says, usable or not.

@@ -24,14 +24,42 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("broken without a problem: %+v", p)
 		}
 		text, fault := readText(data)
+		placed(t, append(p.Problems, p.Warnings...), text)
 		if fault != nil {
 			return
 		}
+		keepsNeighbour(t, text)
 		chunks := split(text)
 		for _, o := range p.Objects {
 			compare(t, o, chunks[o.Document-1].text)
 		}
 	})
+}
+
+// placed wants every problem to be in the file, and to have a column with its line.
+func placed(t *testing.T, problems []Problem, text []byte) {
+	t.Helper()
+	last := lineAt(text)
+	for _, p := range problems {
+		if p.Message == "" || p.Line < 0 || p.Line > last || (p.Line > 0) != (p.Column > 0) {
+			t.Fatalf("in a file of %d lines: %+v", last, p)
+		}
+	}
+}
+
+// keepsNeighbour wants a good document that follows to be found, whatever text is.
+func keepsNeighbour(t *testing.T, text []byte) {
+	t.Helper()
+	both := append(bytes.Clone(text), "\n...\n---\n"+named("neighbour")...)
+	if _, fault := readText(both); fault != nil {
+		return // the file as a whole is refused
+	}
+	for _, o := range Parse("web.yaml", both, options()).Objects {
+		if o.Key == key("shop/neighbour") {
+			return
+		}
+	}
+	t.Fatalf("a good document is lost behind %q", text)
 }
 
 // FuzzScalar puts any text in the places of scalars.

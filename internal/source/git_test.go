@@ -63,6 +63,25 @@ func TestRevisionIsThatOfTheFiles(t *testing.T) {
 	})
 }
 
+func TestWhatAScanWaitsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for files, want := range map[string]string{"a.yaml": "a.yaml still changes", "b.yaml c.yaml a.yaml": "3 files still change, such as a.yaml"} {
+			dir := t.TempDir()
+			for name := range strings.FieldsSeq(files) {
+				writeFile(t, filepath.Join(dir, name), named(name))
+			}
+			s := NewScanner(config(dir))
+			go func() {
+				pass(50 * time.Millisecond)
+				if got := s.Waiting(); got != want {
+					t.Errorf("%q, want %q", got, want)
+				}
+			}()
+			scan(t, s)
+		}
+	})
+}
+
 func TestGitAtWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := writeTree(t, map[string]string{".git/HEAD": commitA, ".git/index.lock": "", "a.yaml": named("a")})

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -40,6 +41,19 @@ func run(t *testing.T, path string) <-chan *Snapshot {
 	t.Helper()
 	cfg := config(path)
 	cfg.Quiet, cfg.MaxWait, cfg.ScanInterval = 20*time.Millisecond, 200*time.Millisecond, time.Hour
+	return runAs(t, cfg)
+}
+
+// runQuickly is run with next to no patience.
+func runQuickly(t *testing.T, path string) <-chan *Snapshot {
+	t.Helper()
+	cfg := config(path)
+	cfg.Quiet, cfg.MaxWait, cfg.ScanInterval = time.Millisecond, 100*time.Millisecond, time.Hour
+	return runAs(t, cfg)
+}
+
+func runAs(t *testing.T, cfg Config) <-chan *Snapshot {
+	t.Helper()
 	snapshots := make(chan *Snapshot, 1000)
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan error, 1)
@@ -129,6 +143,82 @@ func TestSystemWatcherSeesAVolumeSwitch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// silence waits until nothing is delivered any more, and returns how many snapshots
+// still came.
+func silence(snapshots <-chan *Snapshot) (came int) {
+	for {
+		timer := time.NewTimer(300 * time.Millisecond)
+		select {
+		case <-snapshots:
+			came++
+			timer.Stop()
+		case <-timer.C:
+			return came
+		}
+	}
+}
+
+// TestReadingIsNoChange: nor does it matter when a file was read last.
+func TestReadingIsNoChange(t *testing.T) {
+	dir := writeTree(t, map[string]string{"a.yaml": named("a"), "sub/b.yaml": named("b")})
+	snapshots := run(t, dir)
+	silence(snapshots)
+	for range 5000 {
+		for _, path := range []string{"a.yaml", "sub/b.yaml"} {
+			if _, err := os.ReadFile(filepath.Join(dir, path)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := os.ReadDir(filepath.Join(dir, "sub")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if came := silence(snapshots); came > 0 {
+		t.Errorf("reading led to %d scans", came)
+	}
+	if err := os.Chmod(filepath.Join(dir, "a.yaml"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if came := silence(snapshots); came > 1 {
+		t.Errorf("a change of mode led to %d scans", came)
+	}
+}
+
+// TestEveryEventIsAHint, whatever it is said to be, and lost events are one too.
+func TestEveryEventIsAHint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		events := &fsnotify.Watcher{Events: make(chan fsnotify.Event), Errors: make(chan error)}
+		w := &watcher{
+			events: events, hints: make(chan struct{}, 1), over: make(chan struct{}),
+			watched: interests([]Directory{{Path: "/volume"}}),
+		}
+		go w.run()
+		hinted := func() bool {
+			synctest.Wait()
+			select {
+			case <-w.hints:
+				return true
+			default:
+				return false
+			}
+		}
+		for _, op := range []fsnotify.Op{fsnotify.Create, fsnotify.Write, fsnotify.Rename, fsnotify.Chmod, fsnotify.Remove} {
+			for range 3 {
+				events.Events <- fsnotify.Event{Name: "/volume/..data", Op: op}
+			}
+			if !hinted() || hinted() {
+				t.Errorf("%s: not one hint", op)
+			}
+		}
+		events.Errors <- fsnotify.ErrEventOverflow
+		if !hinted() {
+			t.Error("lost events: no hint")
+		}
+		close(events.Events)
+		<-w.over
+	})
 }
 
 func TestWhichEventsMatter(t *testing.T) {

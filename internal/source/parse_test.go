@@ -253,6 +253,24 @@ func checkDocument(t *testing.T, p *Parsed, problem string) {
 	}
 }
 
+// TestQuotedValuesStayWhatTheyAre: none of them is anything but a string.
+func TestQuotedValuesStayWhatTheyAre(t *testing.T) {
+	for _, value := range []string{"NO", "on", "y", "1.10", "0x1F", "~", "12:30:00", "2024-01-01", "010", "1e1", "null", "=", "<<", ""} {
+		for _, quote := range []string{"'", `"`} {
+			p := parse(metaWith("  annotations:\n    a: "+quote+value+quote+"\n") + "  tier: " + quote + value + quote + "\n")
+			if len(p.Objects) != 1 || p.Objects[0].Annotations["a"] != value || *p.Objects[0].Tier != value {
+				t.Errorf("%s%s%s: %s", quote, value, quote, texts(p.Problems))
+			}
+		}
+	}
+	for _, value := range []string{"12:30:00", "2024-01-01", "1.2.3", "nope", "0xZZ", "v1.10"} {
+		p := parse(metaWith("  annotations:\n    a: " + value + "\n"))
+		if len(p.Objects) != 1 || p.Objects[0].Annotations["a"] != value {
+			t.Errorf("%s: %s", value, texts(p.Problems))
+		}
+	}
+}
+
 func TestOtherKindsAreSkipped(t *testing.T) {
 	for name, text := range map[string]string{
 		"Deployment":     "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {}\n",

@@ -11,6 +11,7 @@ type runner struct {
 	interval *time.Ticker
 	notifier Notifier  // nil while polling
 	tried    time.Time // when watching was last tried
+	rested   time.Time // until when a hint should wait, for the last scan's work
 }
 
 // occasion is what a scan is for.
@@ -104,19 +105,20 @@ func (r *runner) hints() <-chan struct{} {
 	return r.notifier.Hints()
 }
 
-// coalesce waits until no hint came for Quiet, at most MaxWait after the first.
+// coalesce waits until no hint came for Quiet and the last scan's work is rested
+// from, at most MaxWait after the first.
 func (r *runner) coalesce(ctx context.Context) occasion {
 	first := time.Now()
 	most := time.NewTimer(r.cfg.MaxWait)
 	defer most.Stop()
-	quiet := time.NewTimer(r.cfg.Quiet)
+	quiet := time.NewTimer(max(r.cfg.Quiet, time.Until(r.rested)))
 	defer quiet.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return occasion{}
 		case <-r.hints():
-			quiet.Reset(r.cfg.Quiet)
+			quiet.Reset(max(r.cfg.Quiet, time.Until(r.rested)))
 			continue
 		case <-r.interval.C:
 			return occasion{CauseInterval, first}

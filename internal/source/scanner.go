@@ -5,12 +5,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 )
 
-// minPause is the least time between two looks at files that change.
-const minPause = 10 * time.Millisecond
+const (
+	// minPause is the least time between two looks at files that change.
+	minPause = 10 * time.Millisecond
+	// idleShare is how many times as long as it worked a scanner rests, where files
+	// never do: a large source with a busy file mustn't keep the machine busy.
+	idleShare = 8
+)
 
 // Scanner scans one directory again and again. Every scan looks at the name, size
 // and times of everything, and reads and parses only what changed. A Scanner is
@@ -23,6 +29,8 @@ type Scanner struct {
 	waiting atomic.Pointer[string]
 	// lockSeen is when the index.lock that is there was seen first.
 	lockSeen time.Time
+	// worked is how long the last scan took, pauses aside.
+	worked time.Duration
 	// dirs are those of the last scan, relative to root; none if that is lost.
 	dirs []Directory
 	root string
@@ -47,14 +55,17 @@ func (s *Scanner) Scan(ctx context.Context) (*Snapshot, error) {
 // says what the files are.
 func (s *Scanner) scan(ctx context.Context, since time.Time) (*Snapshot, error) {
 	defer s.waiting.Store(nil)
+	s.worked = 0
 	var read *look // the look at which files were read
 	for {
+		began := time.Now()
 		l, pause, err := s.look(since)
 		if err != nil {
 			return s.lost(err), ctx.Err()
 		}
 		again := pause == 0 && s.cache.refresh(ctx, l.root, s.cfg.Options)
 		l.close()
+		s.worked += time.Since(began)
 		switch {
 		case pause > 0:
 			if l.lock.fresh {
@@ -68,7 +79,10 @@ func (s *Scanner) scan(ctx context.Context, since time.Time) (*Snapshot, error) 
 		case again || read != nil && read.id != l.id:
 			read = l
 		default:
-			return s.settled(l), nil
+			began = time.Now()
+			snapshot := s.settled(l)
+			s.worked += time.Since(began)
+			return snapshot, nil
 		}
 	}
 }
@@ -100,6 +114,7 @@ func (s *Scanner) look(since time.Time) (*look, time.Duration, error) {
 		return nil, 0, err
 	}
 	l := &look{root: root, at: time.Now()}
+	began := l.at
 	git := findCheckout(id.path)
 	l.lock = s.lock(git, l.at)
 	l.id = lookID{root: id, revision: git.revision(), locked: l.lock.held}
@@ -115,9 +130,18 @@ func (s *Scanner) look(since time.Time) (*look, time.Duration, error) {
 	l.dirs, l.at = tree.dirs, time.Now()
 	changing, pause := s.cache.note(tree.entries, l.at, s.cfg.Quiet)
 	if len(changing) > 0 {
-		s.explain(fmt.Sprintf("%d files still change, such as %s", len(changing), changing[0]))
+		s.explain(stillChange(changing))
+		pause = max(pause, idleShare*l.at.Sub(began))
 	}
 	return l, max(0, min(pause, s.cfg.MaxWait-l.at.Sub(since))), nil
+}
+
+// stillChange says of paths that they do.
+func stillChange(paths []string) string {
+	if len(paths) == 1 {
+		return paths[0] + " still changes"
+	}
+	return fmt.Sprintf("%s still change, such as %s", plural(len(paths), "file"), slices.Min(paths))
 }
 
 // gitLock is the index.lock of the enclosing checkout.

@@ -119,8 +119,9 @@ func TestMountedVolumeSwitchesVersions(t *testing.T) {
 			if err := os.RemoveAll(filepath.Join(dir, fmt.Sprintf("..t%d", i-1))); err != nil {
 				t.Fatal(err)
 			}
-			if o := scan(t, s).Objects[key("shop/web")]; int(*o.Replicas) != i {
-				t.Errorf("replicas: %d, want %d", *o.Replicas, i)
+			got := scan(t, s)
+			if o := got.Objects[key("shop/web")]; len(got.Objects) != 1 || o.File != "a.yaml" || int(*o.Replicas) != i || got.Files != 1 {
+				t.Errorf("%d objects in %d files, %+v, want replicas %d", len(got.Objects), got.Files, o, i)
 			}
 		}
 	})
@@ -151,6 +152,9 @@ func TestRootErrors(t *testing.T) {
 			{"link", nil, true},
 		} {
 			s := scan(t, NewScanner(config(filepath.Join(dir, test.path))))
+			if errors.Is(s.Err, ErrEmpty) && test.path == "other" && !strings.HasSuffix(s.Err.Error(), "other holds no WebService: 1 file, 1 document of other kinds") {
+				t.Error(s.Err)
+			}
 			if !errors.Is(s.Err, test.reason) || s.Complete != test.complete || test.reason == nil && s.Err != nil {
 				t.Errorf("%s: complete %v, %v, want %v", test.path, s.Complete, s.Err, test.reason)
 			}
@@ -186,6 +190,29 @@ func TestSourceThatComesAndGoes(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	})
+}
+
+// TestOneChangeAmongManyIsOneRead: reading and parsing are one step.
+func TestOneChangeAmongManyIsOneRead(t *testing.T) {
+	dir := writeMany(t)
+	cfg := config(dir)
+	cfg.Quiet = 0
+	s := NewScanner(cfg)
+	scan(t, s)
+	before := map[string]*Parsed{}
+	for path, r := range s.cache.records {
+		before[path] = r.parsed
+	}
+	writeFile(t, filepath.Join(dir, "team-7", "web-7.yaml"), named("web-7")+"  tier: prod\n")
+	got := scan(t, s)
+	if tier := got.Objects[key("shop/web-7")].Tier; tier == nil || *tier != "prod" || len(got.Objects) != many {
+		t.Errorf("%d objects, tier %v", len(got.Objects), tier)
+	}
+	for path, r := range s.cache.records {
+		if changed := r.parsed != before[path]; changed != (path == "team-7/web-7.yaml") {
+			t.Errorf("%s: read again: %v", path, changed)
+		}
+	}
 }
 
 func TestOnlyWhatChangedIsReadAndParsed(t *testing.T) {

@@ -168,6 +168,21 @@ func TestEndlessHints(t *testing.T) {
 	})
 }
 
+// TestAWatcherThatSaysNothing is one on a share that other machines write to.
+func TestAWatcherThatSaysNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := writeTree(t, map[string]string{"a.yaml": named("a")})
+		cfg, _ := watched(dir)
+		s := start(t, cfg)
+		s.after(time.Second)
+		writeFile(t, filepath.Join(dir, "b.yaml"), named("b"))
+		got := s.after(s.Status().Interval + time.Second)
+		if len(got) == 0 || keysOf(got[len(got)-1].Objects) != "shop/a shop/b" {
+			t.Errorf("a change isn't seen within one interval: %q", causes(got))
+		}
+	})
+}
+
 func TestPolling(t *testing.T) {
 	for name, broken := range map[string]func() (Notifier, error){
 		"no watcher": func() (Notifier, error) { return nil, errors.New("no more watchers") },

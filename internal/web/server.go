@@ -37,7 +37,7 @@ func Listen(ctx context.Context, addr string, ready func() error) (*Server, erro
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("http.addr %s can't be listened on: %w", addr, err)
+		return nil, fmt.Errorf("http.addr %s can't be listened on, choose another with --http-addr: %w", addr, err)
 	}
 	s := &Server{listener: listener, ready: ready}
 	s.http = &http.Server{
