@@ -39,6 +39,45 @@ func TestAMissingNamespaceIsWaitedForWhereItMayNotBeMade(t *testing.T) {
 	d.converges()
 }
 
+// Where namespaces may be made but not looked at, the write that misses one tells.
+func TestAMissingNamespaceIsMadeWhereItMayNotBeWatched(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.onceOK("--source-allow-empty")
+	l.kubeconfig = l.maker()
+	later := l.namespace + "-blind"
+	l.write(map[string]string{"there.yaml": service("there", "nginx:1.27", "namespace: "+later), "too.yaml": service("too", "nginx:1.27", "namespace: "+later)})
+	l.dropNamespace(later)
+	l.onceOK()
+	there := *l
+	there.namespace = later
+	l.must(there.done("there", "nginx:1.27"))
+	l.must(there.done("too", "nginx:1.27"))
+}
+
+// maker is an account that may make namespaces and not see them.
+func (l *lab) maker() string {
+	l.Helper()
+	kubeconfig := l.cluster.ServiceAccount(l, l.namespace, "maker")
+	l.cluster.Apply(l, fmt.Appendf(nil, `apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: maker}
+rules:
+  - {apiGroups: [apps.labhub.io], resources: [webservices, webservices/status], verbs: [list, watch, create, patch]}
+  - {apiGroups: [""], resources: [configmaps], verbs: [get, list, watch, create, patch, delete]}
+  - {apiGroups: [""], resources: [namespaces], verbs: [create]}
+  - {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [list, watch]}
+  - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: "maker-in-%[1]s"}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: maker}
+subjects: [{kind: ServiceAccount, name: maker, namespace: "%[1]s"}]
+`, l.namespace))
+	return kubeconfig
+}
+
 // The right to work everywhere isn't used: what lies elsewhere is neither read
 // nor written, not even where a file names it.
 func TestAConfinedControllerKeepsToItsNamespaces(t *testing.T) {

@@ -34,3 +34,16 @@ func TestABrokenDocumentHarmsOnlyItself(t *testing.T) {
 		t.Errorf("problem at %s: %s", at, p.Message)
 	}
 }
+
+// JSON carries some characters as they are that YAML refuses or folds, and the
+// server reads what we apply as YAML. What a file says arrives all the same.
+func TestCharactersThatYAMLCantCarryArrive(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	const odd = "a\u0085\u009b\ufeff\u007f\u2028é😀b"
+	l.write(map[string]string{"odd.yaml": service("odd", `"a\u0085\u009b\ufeff\u007f\u2028é😀b"`)})
+	l.onceOK()
+	l.must(l.done("odd", odd))
+	l.onceOK()
+	l.holds(l.lastReport(), converged, idle)
+}

@@ -1,11 +1,15 @@
 package e2e
 
 import (
+	"errors"
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"labhub.io/webservice-controller/internal/labtest"
+	"labhub.io/webservice-controller/internal/report"
 	"labhub.io/webservice-controller/manifests"
 )
 
@@ -54,4 +58,33 @@ func TestAnOutageOfTheServerIsReportedAndOutlivedWithoutAWrite(t *testing.T) {
 	if log := d.warnings(); strings.Count(log, "\n") > 10 || !strings.Contains(log, "the API server can't be reached") {
 		t.Errorf("warnings: %s", log)
 	}
+}
+
+// A server that takes requests and never answers is as good as none.
+func TestAServerThatGivesNoAnswerIsNoticedAndOutlived(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.writeServices("nginx:1.27", "checkout")
+	proxy := labtest.NewProxy(t, l.cluster)
+	l.kubeconfig, l.http = proxy.Kubeconfig(t, l.kubeconfig), "--http-addr=127.0.0.1:0"
+	d := l.run()
+	d.converges()
+
+	proxy.Set(labtest.Delay(time.Hour))
+	labtest.Eventually(t, recovery, func() error {
+		code, body := d.get("/readyz")
+		if code != http.StatusServiceUnavailable {
+			return fmt.Errorf("readyz: %d %s", code, body)
+		}
+		return says(body, "gives no answer")
+	})
+	// Nobody may take it for the one that writes when its lease is over.
+	d.reports(recovery, unconverged, waitsFor("gives no answer"), func(r *report.Report) error {
+		if r.Role != report.RoleStandby {
+			return errors.New("still active")
+		}
+		return nil
+	})
+	proxy.Set(nil)
+	d.reports(recovery, converged)
 }

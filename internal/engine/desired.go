@@ -42,6 +42,7 @@ func (e *Engine) Take(s *source.Snapshot) {
 	defer e.mu.Unlock()
 	defer e.tellChange()
 	e.snapshot, e.known = s, e.known || s.Complete
+	e.usable = e.usable || s.Complete && e.sourceFault() == ""
 	changed := e.replaceDesired(s)
 	if e.queue == nil {
 		return

@@ -31,6 +31,9 @@ type Engine struct {
 	// snapshot is the last one; known is true once one was complete.
 	snapshot *source.Snapshot
 	known    bool
+	// usable is true once a snapshot was one to work with: read whole, and with a
+	// WebService where there must be one.
+	usable bool
 	// holder is who holds the lease, by the last word; standby is true while
 	// that isn't us.
 	holder  string

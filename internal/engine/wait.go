@@ -64,7 +64,7 @@ func (e *Engine) outcome(state error) (o Outcome, over bool) {
 	return o, over
 }
 
-// Ready is nil once the caches are filled and the source has been read whole,
+// Ready is nil once the caches are filled and the source has been one to work with,
 // and while the cluster can be worked on. Else it says what is amiss.
 func (e *Engine) Ready() error {
 	if err := e.cluster.State(); err != nil {
@@ -72,7 +72,7 @@ func (e *Engine) Ready() error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.known {
+	if e.usable {
 		return nil
 	}
 	if e.snapshot != nil {

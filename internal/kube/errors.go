@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -64,7 +65,13 @@ func (e *watchError) Error() string {
 // said is the plain text of a failure, without the request that it came of.
 func said(err error) string {
 	if request, ok := errors.AsType[*url.Error](err); ok {
+		if request.Timeout() {
+			return "it gives no answer"
+		}
 		return request.Err.Error()
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "it gives no answer"
 	}
 	if status, ok := errors.AsType[*apierrors.StatusError](err); ok {
 		return status.ErrStatus.Message
