@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"labhub.io/webservice-controller/internal/config"
+	"labhub.io/webservice-controller/internal/engine"
+	"labhub.io/webservice-controller/internal/report"
 	"labhub.io/webservice-controller/internal/source"
 )
 
@@ -96,8 +98,8 @@ func warningLine(w source.Problem) string {
 // checked is what validate prints as JSON.
 type checked struct {
 	Objects  []checkedObject  `json:"objects"`
-	Problems []checkedProblem `json:"problems"`
-	Warnings []checkedProblem `json:"warnings"`
+	Problems []report.Problem `json:"problems"`
+	Warnings []report.Problem `json:"warnings"`
 }
 
 type checkedObject struct {
@@ -106,17 +108,8 @@ type checkedObject struct {
 	Source    string `json:"source"`
 }
 
-type checkedProblem struct {
-	Path     string `json:"path"`
-	Document int    `json:"document"`
-	Line     int    `json:"line"`
-	Column   int    `json:"column"`
-	Field    string `json:"field"`
-	Message  string `json:"message"`
-}
-
 func validateJSON(w io.Writer, s *source.Snapshot) error {
-	out := checked{Objects: []checkedObject{}, Problems: checkedProblems(s.Problems), Warnings: checkedProblems(s.Warnings)}
+	out := checked{Objects: []checkedObject{}, Problems: engine.Problems(s.Problems), Warnings: engine.Problems(s.Warnings)}
 	for _, key := range s.Keys() {
 		o := s.Objects[key]
 		out.Objects = append(out.Objects, checkedObject{
@@ -146,12 +139,4 @@ func safeJSON(text string) string {
 		}
 	}
 	return b.String()
-}
-
-func checkedProblems(in []source.Problem) []checkedProblem {
-	out := make([]checkedProblem, 0, len(in))
-	for _, p := range in {
-		out = append(out, checkedProblem(p))
-	}
-	return out
 }

@@ -30,7 +30,7 @@ func (e *Engine) Report() *report.Report {
 		r.Role = report.RoleStandby
 	}
 	if e.snapshot != nil {
-		r.Problems, r.Warnings = problems(e.snapshot.Problems), problems(e.snapshot.Warnings)
+		r.Problems, r.Warnings = Problems(e.snapshot.Problems), Problems(e.snapshot.Warnings)
 	}
 	if !e.current.finished.IsZero() {
 		r.Finish(e.current.finished)
@@ -182,7 +182,9 @@ func (e *Engine) reportItem(key plan.Key, it *item, now time.Time) report.Item {
 	return r
 }
 
-func problems(in []source.Problem) []report.Problem {
+// Problems puts problems or warnings of the source into the form that reports have.
+// The list is never nil.
+func Problems(in []source.Problem) []report.Problem {
 	out := make([]report.Problem, 0, len(in))
 	for _, p := range in {
 		out = append(out, report.Problem{
