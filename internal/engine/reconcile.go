@@ -74,11 +74,15 @@ func (e *Engine) start(r *run, key plan.Key) {
 	}
 }
 
+// errUnseen: the cluster has become good just now. When that has been seen, every
+// key is made runnable; a turn that was faster would only be taken twice.
+var errUnseen = errors.New("the cluster to be looked at")
+
 // gather looks at both sides. An error says why nothing can be decided now.
 func (e *Engine) gather(r *run) (*plan.Input, error) {
 	in := &r.in
 	e.mu.Lock()
-	want := e.desired[r.key]
+	want, ready := e.desired[r.key], e.ready
 	*in = plan.Input{
 		Key: r.key, Policy: &e.opts.Policy, Known: e.known,
 		Desired: want.object, Broken: want.broken, Now: time.Now(),
@@ -87,6 +91,9 @@ func (e *Engine) gather(r *run) (*plan.Input, error) {
 	e.cluster.Look(r.key, in)
 	if err := e.cluster.State(); err != nil {
 		return nil, err
+	}
+	if !ready {
+		return nil, errUnseen
 	}
 	if r.found.Exists() && !in.Child.Exists() {
 		in.Child = r.found

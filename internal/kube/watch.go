@@ -26,6 +26,8 @@ const (
 	retryMost  = 4 * time.Second
 	// What may be done without and isn't allowed is asked for rarely.
 	retryForbidden = 30 * time.Second
+	// patience is how often it is asked for before that.
+	patience = 5
 )
 
 func retryBackoff() wait.Backoff {
@@ -85,7 +87,7 @@ func (w *watcher) run(ctx context.Context) {
 	reflector := cache.NewReflectorWithOptions(w.listWatch(), nil, w.store, cache.ReflectorOptions{
 		Name: w.what, TypeDescription: w.what, Backoff: &backoff,
 	})
-	delay := retryBackoff()
+	delay, refusals := retryBackoff(), 0
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := reflector.ListAndWatchWithContext(ctx)
@@ -99,7 +101,10 @@ func (w *watcher) run(ctx context.Context) {
 			delay = retryBackoff()
 		}
 		wait := delay.Step()
-		if w.optional && forbidden(w.health.err(w.what)) {
+		// A server that has just started refuses what it allows a moment later.
+		if refusals++; !forbidden(w.health.err(w.what)) {
+			refusals = 0
+		} else if refusals > patience {
 			wait = retryForbidden
 		}
 		w.rest(ctx, wait)
@@ -170,9 +175,21 @@ func (h *health) set(what string, err error) {
 	}
 	h.errors[what] = err
 	h.mu.Unlock()
-	if !known || (before == nil) != (err == nil) {
+	if !known || kindOf(before) != kindOf(err) {
 		h.changed()
 	}
+}
+
+// kindOf tells a watch that works from one that can be done without, and both
+// from one that fails.
+func kindOf(err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case forbidden(err):
+		return 1
+	}
+	return 2
 }
 
 // clear notes that what failed under these names, if it did, doesn't any more.
