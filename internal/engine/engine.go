@@ -53,6 +53,8 @@ type Engine struct {
 
 // account is what a cycle as a whole has come to.
 type account struct {
+	// number counts the accounts from 1; 0 is the one before the first cycle.
+	number            int64
 	started, finished time.Time
 	trigger           report.Trigger
 	reads, writes     int64 // the counters when the cycle began
@@ -138,15 +140,21 @@ func (e *Engine) wake(key plan.Key, trigger report.Trigger) {
 	e.queue.Add(key)
 }
 
-// begin opens the account of a cycle that has just begun. The engine is locked.
+// begin opens the account of a cycle that has just begun. Where cycles aren't to
+// be told apart, all of them have one account: what a command did as a whole is
+// what its report shall say. The engine is locked.
 func (e *Engine) begin(trigger report.Trigger) {
+	signal(e.news)
 	if e.opts.Trigger != "" {
 		trigger = e.opts.Trigger
+		if e.current.number > 0 {
+			e.current.finished = time.Time{}
+			return
+		}
 	}
-	a := account{started: time.Now(), trigger: trigger}
+	a := account{number: e.current.number + 1, started: time.Now(), trigger: trigger}
 	a.reads, a.writes = e.cluster.Requests()
 	e.current = a
-	signal(e.news)
 }
 
 // settle ends the cycle if it is over. The engine is locked.

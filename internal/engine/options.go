@@ -46,8 +46,9 @@ type Options struct {
 	SourceStatus func() source.Status
 	// Version is ours, for the report.
 	Version string
-	// Trigger is what the report says of the cycles of this process, where
-	// that isn't to be told apart; "" tells them apart.
+	// Trigger is what the report says of the cycles of this process, where they
+	// aren't to be told apart: all of them then have one account, number 1. ""
+	// tells them apart.
 	Trigger report.Trigger
 	// Publish takes each report. It is called from one goroutine, and may take
 	// its time: meanwhile reconciling goes on.

@@ -211,10 +211,13 @@ func (e *Engine) interrupted(r *run, target plan.Target) {
 const leaseRecheck = 2 * time.Second
 
 // unready closes the turn since the cluster can't be worked on. When it can be
-// again, every key is made runnable, even if that is the case already.
+// again, every key is made runnable, even if that is the case already, unless the
+// key has been made runnable meanwhile.
 func (e *Engine) unready(r *run, why error) {
 	e.mu.Lock()
-	e.ready = false
+	if !r.it.ready {
+		e.ready = false
+	}
 	e.mu.Unlock()
 	signal(e.state)
 	e.wait(r, why, e.opts.ScanInterval)
@@ -296,7 +299,7 @@ func (e *Engine) lists(in *plan.Input) bool {
 func (e *Engine) noteBefore(r *run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if number := e.tracker.Number(); r.it.cycle != number {
+	if number := e.current.number; r.it.cycle != number {
 		r.it.cycle, r.it.wrote, r.it.before = number, false, versionsOf(&r.in)
 	}
 }

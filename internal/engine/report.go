@@ -21,7 +21,7 @@ func (e *Engine) Report() *report.Report {
 	defer e.mu.Unlock()
 	facts := e.facts(state)
 	r := &report.Report{
-		Cycle: e.tracker.Number(), Trigger: e.current.trigger, Started: e.current.started,
+		Cycle: e.current.number, Trigger: e.current.trigger, Started: e.current.started,
 		ControllerVersion: e.opts.Version, Role: report.RoleActive, Holder: e.holder,
 		Source: e.sourceReport(status), Requests: e.requests(),
 		Items: e.reportItems(time.Now()),
@@ -152,7 +152,7 @@ func (e *Engine) reportItems(now time.Time) []report.Item {
 
 func (e *Engine) reportItem(key plan.Key, it *item, now time.Time) report.Item {
 	action, reason, target := it.action, it.reason, it.target
-	thisCycle := it.cycle == e.tracker.Number()
+	thisCycle := it.cycle == e.current.number
 	if action == plan.Noop && it.wrote && thisCycle {
 		action, reason, target = it.first.action, it.first.reason, it.first.target
 	}

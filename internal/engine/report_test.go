@@ -73,8 +73,13 @@ func TestTriggerOnce(t *testing.T) {
 		synctest.Wait()
 		r.Changed(checkout)
 		synctest.Wait()
-		if got := r.Report().Trigger; got != report.TriggerOnce {
-			t.Errorf("trigger %s", got)
+		got := r.Report()
+		if got.Trigger != report.TriggerOnce || got.Cycle != 1 || got.Finished.IsZero() || got.Requests.Writes != 3 {
+			t.Errorf("trigger %s, cycle %d, finished %s, requests %+v", got.Trigger, got.Cycle, got.Finished, got.Requests)
+		}
+		// Another look changes nothing of what the command has done.
+		if it := r.item(checkout); it.Action != report.ActionCreate || it.ResourceVersions.ConfigMap.Before != "" {
+			t.Errorf("item %+v", it)
 		}
 	})
 }
