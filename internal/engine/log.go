@@ -16,9 +16,11 @@ func (e *Engine) logSource(before, now *source.Snapshot) {
 	if before == nil {
 		before = &source.Snapshot{}
 	}
-	fresh := slices.DeleteFunc(slices.Clone(now.Problems), func(p source.Problem) bool {
-		return slices.Contains(before.Problems, p)
-	})
+	known := make(map[source.Problem]bool, len(before.Problems))
+	for _, p := range before.Problems {
+		known[p] = true
+	}
+	fresh := slices.DeleteFunc(slices.Clone(now.Problems), func(p source.Problem) bool { return known[p] })
 	for _, p := range fresh[:min(len(fresh), mostProblems)] {
 		e.opts.Log.Warn("problem", "at", p.Error())
 	}

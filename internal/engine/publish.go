@@ -51,7 +51,9 @@ func (e *Engine) standing() (lasting, converged bool) {
 const (
 	reportLeast   = time.Second
 	reportLasting = 2 * time.Second
-	never         = time.Hour
+	// reportLook is how often it is looked whether all is still converged, beside the
+	// news that tells: of a git command that has begun there is none.
+	reportLook = 2 * time.Second
 )
 
 // pacer decides when the next report is due.
@@ -69,10 +71,10 @@ func (p *pacer) wait(now time.Time, lasting, converged bool) time.Duration {
 		return 0
 	case lasting:
 		return p.last.Add(reportLasting).Sub(now)
-	case !p.news:
-		return never
 	case converged != p.converged:
 		return 0
+	case !p.news:
+		return reportLook
 	}
 	return p.last.Add(reportLeast).Sub(now)
 }

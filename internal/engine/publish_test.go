@@ -11,7 +11,7 @@ import (
 // TestPacer: how long it is until the next report.
 func TestPacer(t *testing.T) {
 	t.Parallel()
-	const now, never = 0, never
+	const now, idle = 0, reportLook
 	for _, c := range []struct {
 		name               string
 		since              time.Duration // since the last report
@@ -23,8 +23,8 @@ func TestPacer(t *testing.T) {
 		{name: "a cycle lasts", since: 500 * time.Millisecond, lasting: true, want: 1500 * time.Millisecond},
 		{name: "a cycle lasts, and there is news", since: 500 * time.Millisecond, news: true, lasting: true, want: 1500 * time.Millisecond},
 		{name: "a cycle has begun long after the last report", since: time.Minute, news: true, wasConverged: true, lasting: true, want: -58 * time.Second},
-		{name: "nothing is new", since: time.Minute, want: never},
-		{name: "nothing is new and all is converged", since: time.Minute, wasConverged: true, converged: true, want: never},
+		{name: "nothing is new", since: time.Minute, want: idle},
+		{name: "nothing is new and all is converged", since: time.Minute, wasConverged: true, converged: true, want: idle},
 		{name: "a cycle has ended, as before", since: 300 * time.Millisecond, news: true, wasConverged: true, converged: true, want: 700 * time.Millisecond},
 		{name: "a cycle has ended, and all is converged now", since: 300 * time.Millisecond, news: true, converged: true, want: now},
 		{name: "a cycle has ended, and all isn't any more", since: 300 * time.Millisecond, news: true, wasConverged: true, want: now},

@@ -65,6 +65,9 @@ func (e *Engine) facts(state error) cycle.Facts {
 			f.Problem = e.snapshot.Problems[0].Error()
 		}
 	}
+	if status := e.opts.SourceStatus(); status.Locked && f.Source == "" {
+		f.Source = status.Waiting
+	}
 	if f.Failing+f.Waiting > 0 {
 		f.First = e.first(f.Failing > 0)
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,5 +101,32 @@ func TestWaitGoesOn(t *testing.T) {
 		if o := r.Wait(t.Context()); !o.Converged {
 			t.Errorf("outcome %+v", o)
 		}
+	})
+}
+
+// TestGitAtWork: while a git command keeps the files from being read, nobody knows
+// whether all is as they say.
+func TestGitAtWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var locked atomic.Bool
+		r := newRig(t, func(o *Options) {
+			o.SourceStatus = func() source.Status {
+				return source.Status{Locked: locked.Load(), Waiting: "a git command is at work"}
+			}
+		})
+		defer background(t, r.Publishing)()
+		r.Take(snapshot(file(checkout, "a")))
+		defer r.lead()()
+		r.wantConverged()
+		locked.Store(true)
+		pass(reportLook)
+		r.mu.Lock()
+		last := r.reports[len(r.reports)-1]
+		r.mu.Unlock()
+		if last.Converged || last.WaitingFor != "a git command is at work" {
+			t.Errorf("converged %t, waiting for %q", last.Converged, last.WaitingFor)
+		}
+		locked.Store(false)
+		r.wantConverged()
 	})
 }

@@ -130,13 +130,20 @@ func comparePlaces(a, b Object) int {
 	)
 }
 
+// mostPlaces is how many other places the problem of a duplicate names: with all of
+// them, a file of nothing but copies would cost the square of its size.
+const mostPlaces = 3
+
 // duplicate is the problem of one of several places, which names the others.
 func duplicate(o Object, places []Object, self int) Problem {
 	var others []string
-	for i, p := range places {
+	for i := 0; i < len(places) && len(others) < mostPlaces; i++ {
 		if i != self {
-			others = append(others, fmt.Sprintf("%s:%d", p.File, p.Line))
+			others = append(others, fmt.Sprintf("%s:%d", places[i].File, places[i].Line))
 		}
+	}
+	if more := len(places) - 1 - len(others); more > 0 {
+		others = append(others, fmt.Sprintf("%d more places", more))
 	}
 	return Problem{
 		Path: o.File, Document: o.Document, Line: o.Line, Column: o.Column, Field: "metadata.name",

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // file parses a file for Build.
@@ -143,5 +145,21 @@ func TestSnapshotDigestIgnoresOrderAndPlace(t *testing.T) {
 	}
 	if third := Build([]File{a}, nil, nil); third.Digest == one.Digest || third.Same(one) {
 		t.Error("an object less doesn't change the digest")
+	}
+}
+
+// A file of nothing but copies costs no more than its size, and its problems name a
+// few of the others.
+func TestManyCopies(t *testing.T) {
+	t.Parallel()
+	const copies = 20_000
+	objects := make([]Object, copies)
+	for i := range objects {
+		objects[i] = Object{Key: types.NamespacedName{Namespace: "shop", Name: "a"}, File: "a.yaml", Line: i + 1, Document: i + 1}
+	}
+	got := Build([]File{{Path: "a.yaml", Parsed: &Parsed{Objects: objects}}}, nil, nil)
+	want := "shop/a is written in a.yaml:2, a.yaml:3, a.yaml:4, 19996 more places as well: keep one"
+	if len(got.Problems) != copies || got.Problems[0].Message != want {
+		t.Errorf("%d problems, the first: %s", len(got.Problems), got.Problems[0].Message)
 	}
 }

@@ -118,3 +118,21 @@ func TestLockThatWasLeftBehind(t *testing.T) {
 		}
 	})
 }
+
+// A lock after one that was left behind is another git command at work.
+func TestALockAfterOneThatWasLeftBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := writeTree(t, map[string]string{".git/HEAD": commitA, ".git/index.lock": "", "a.yaml": named("a")})
+		s := NewScanner(config(dir))
+		scan(t, s)
+		lock := filepath.Join(dir, ".git/index.lock")
+		if err := os.Chtimes(lock, time.Time{}, time.Now().Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		scan(t, s)
+		if waited := time.Since(start); waited < staleLock {
+			t.Errorf("waited %v", waited)
+		}
+	})
+}

@@ -309,6 +309,8 @@ func unlisted() map[string]string {
 		"%s still change, such as %s":        status,
 		" still changes":                     status,
 		"the file system gives no hints: %w": status,
+		"%s can't be watched: %w":            status,
+		"%d more places":                     "where an object has many: TestManyCopies",
 		"limit reached":                      status,
 		"an entry is empty: write name or namespace/name, separated by commas": later,
 		"%q isn't a name: write name or namespace/name, separated by commas":   later,

@@ -151,7 +151,12 @@ func (w *watcher) Watch(dirs []Directory) (grown bool, err error) {
 		if old, known := have[path]; known && old.id == in.id {
 			continue
 		}
-		if err := w.events.Add(path); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		err := w.events.Add(path)
+		switch {
+		case errors.Is(err, fs.ErrPermission) && len(in.names) > 0:
+			// Nobody would tell when the link to the source changes.
+			return false, fmt.Errorf("%s can't be watched: %w", path, fs.ErrPermission)
+		case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission):
 			return false, explainLimit(err)
 		}
 		grown = true

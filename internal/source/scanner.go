@@ -27,8 +27,11 @@ type Scanner struct {
 	prev  *Snapshot
 	// waiting says what keeps a scan from ending. It may be read at any time.
 	waiting atomic.Pointer[string]
-	// lockSeen is when the index.lock that is there was seen first.
-	lockSeen time.Time
+	// locked: a git command keeps the files from being read. It may be read at any time.
+	locked atomic.Bool
+	// lockSeen is when the index.lock that is there was seen first, and lockMade the
+	// time that it bears: another lock bears another.
+	lockSeen, lockMade time.Time
 	// worked is how long the last scan took, pauses aside.
 	worked time.Duration
 	// dirs are those of the last scan, relative to root; none if that is lost.
@@ -55,6 +58,7 @@ func (s *Scanner) Scan(ctx context.Context) (*Snapshot, error) {
 // says what the files are.
 func (s *Scanner) scan(ctx context.Context, since time.Time) (*Snapshot, error) {
 	defer s.waiting.Store(nil)
+	defer s.locked.Store(false)
 	s.worked = 0
 	var read *look // the look at which files were read
 	for {
@@ -118,6 +122,7 @@ func (s *Scanner) look(since time.Time) (*look, time.Duration, error) {
 	git := findCheckout(id.path)
 	l.lock = s.lock(git, l.at)
 	l.id = lookID{root: id, revision: git.revision(), locked: l.lock.held}
+	s.locked.Store(l.lock.fresh)
 	if l.lock.fresh {
 		s.explain("a git command is at work: " + l.lock.path)
 		return l, max(s.cfg.Quiet, minPause), nil
@@ -158,8 +163,8 @@ func (s *Scanner) lock(git checkout, now time.Time) gitLock {
 		s.lockSeen = time.Time{}
 		return gitLock{}
 	}
-	if s.lockSeen.IsZero() {
-		s.lockSeen = now
+	if s.lockSeen.IsZero() || !since.Equal(s.lockMade) {
+		s.lockSeen, s.lockMade = now, since
 	}
 	age := max(now.Sub(since), now.Sub(s.lockSeen))
 	return gitLock{path: path, held: true, fresh: age < staleLock}

@@ -54,6 +54,8 @@ type Status struct {
 	// Waiting says what keeps a scan from ending, such as a running git command;
 	// "" otherwise.
 	Waiting string
+	// Locked: it is a running git command, and nothing is read until it ends.
+	Locked bool
 }
 
 // Source keeps a snapshot up to date: it scans on every hint and on a timer.
@@ -81,7 +83,7 @@ func (s *Source) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	status := s.status
-	status.Waiting = s.scanner.Waiting()
+	status.Waiting, status.Locked = s.scanner.Waiting(), s.scanner.locked.Load()
 	return status
 }
 
