@@ -31,7 +31,7 @@ func (c *Cluster) Do(ctx context.Context, key plan.Key, step *plan.Step) (answer
 	case plan.StepUpdateChild:
 		answer.Child, err = c.updateChild(ctx, key, step)
 	case plan.StepDeleteChild:
-		err = c.deleteChild(ctx, key, step)
+		answer.Child, err = c.deleteChild(ctx, key, step)
 	case plan.StepDropFinalizer:
 		answer, err = c.dropFinalizer(ctx, key, step)
 	default:
@@ -108,15 +108,22 @@ func (c *Cluster) updateChild(ctx context.Context, key plan.Key, step *plan.Step
 	return c.children.wrote(childKey(key), cm)
 }
 
-func (c *Cluster) deleteChild(ctx context.Context, key plan.Key, step *plan.Step) error {
-	err := c.write.core.ConfigMaps(key.Namespace).Delete(ctx, v1.ChildName(key.Name), metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &step.UID, ResourceVersion: &step.ResourceVersion},
-	})
+// deleteChild deletes the ConfigMap. One that others' finalizers hold is still
+// there, and is the answer then.
+func (c *Cluster) deleteChild(ctx context.Context, key plan.Key, step *plan.Step) (plan.Child, error) {
+	// Not the typed client: it keeps the server's answer to itself.
+	answer, err := c.write.core.RESTClient().Delete().Namespace(key.Namespace).
+		Resource(string(corev1.ResourceConfigMaps)).Name(v1.ChildName(key.Name)).
+		Body(&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &step.UID, ResourceVersion: &step.ResourceVersion}}).
+		Do(ctx).Get()
 	if err != nil && !apierrors.IsNotFound(err) {
-		return err
+		return plan.Child{}, err
+	}
+	if cm, ok := answer.(*corev1.ConfigMap); ok && err == nil {
+		return c.children.wrote(childKey(key), cm)
 	}
 	c.children.deleted(childKey(key), step.UID)
-	return nil
+	return plan.Child{}, nil
 }
 
 // dropFinalizer takes our finalizer off, unless it finds a ConfigMap that has to
