@@ -88,13 +88,13 @@ func (l *lab) goes(name string) {
 }
 
 // comesAnew waits until there is another object of the name, with all that it needs.
-func (l *lab) comesAnew(name, image string, old types.UID) {
+func (l *lab) comesAnew(name string, old types.UID) {
 	l.Helper()
 	labtest.Eventually(l, convergeLimit, func() error {
 		if ws, err := l.webservice(name); err != nil || ws.UID == old {
 			return fmt.Errorf("%s isn't there anew: %w", name, err)
 		}
-		return l.done(name, image)
+		return l.done(name, "nginx:1.27")
 	})
 }
 
@@ -116,14 +116,12 @@ func cleanedUp(log string) []string {
 	return lines
 }
 
-// no is true of a report without an item of that name.
-func no(name string) fits {
-	return func(r *report.Report) error {
-		if slices.ContainsFunc(r.Items, func(i report.Item) bool { return i.Name == name }) {
-			return errors.New(name + " is in the report")
-		}
-		return nil
+// noEphemeral is true of a report that doesn't name it any more.
+func noEphemeral(r *report.Report) error {
+	if slices.ContainsFunc(r.Items, func(i report.Item) bool { return i.Name == "ephemeral" }) {
+		return errors.New("ephemeral is in the report")
 	}
+	return nil
 }
 
 // waitsBecause is true of an item that waits, for a reason with every part.
@@ -150,7 +148,7 @@ func TestTheFinalizerHoldsAnObjectUntilItsConfigMapIsGone(t *testing.T) {
 		// The one change is the server's: it notes the deletion.
 		return h.tells("/ephemeral", "MODIFIED webservices/ephemeral", "DELETED configmaps/ephemeral-desired", "DELETED webservices/ephemeral")
 	})
-	d.converges(no("ephemeral"))
+	d.converges(noEphemeral)
 	lines := cleanedUp(d.stderr.String())
 	if len(lines) != 1 || says(lines[0], "object="+l.namespace+"/ephemeral", "removed=configmap/ephemeral-desired", "finalizer="+cleanupFinalizer) != nil {
 		t.Errorf("the log says %q", lines)
@@ -171,7 +169,7 @@ func TestADeletedObjectThatAFileNamesComesBackOnce(t *testing.T) {
 	old := l.uid("ephemeral")
 	h := l.follow()
 	l.remove(webservices(), "ephemeral")
-	l.comesAnew("ephemeral", "nginx:1.27", old)
+	l.comesAnew("ephemeral", old)
 	d.passes(2)
 	l.must(l.done("ephemeral", "nginx:1.27"))
 	if ws, err := l.webservice("ephemeral"); err != nil || !slices.Equal(ws.Finalizers, []string{cleanupFinalizer}) {
@@ -210,7 +208,7 @@ func TestTheFinalizersOfOthersStayAndHold(t *testing.T) {
 	l.must(h.tells("/ephemeral-desired", "DELETED configmaps/ephemeral-desired"))
 
 	l.edit(webservices(), "ephemeral", `{"metadata": {"finalizers": null}}`)
-	l.comesAnew("ephemeral", "nginx:1.27", old)
+	l.comesAnew("ephemeral", old)
 	d.converges()
 }
 
@@ -245,7 +243,7 @@ func TestAConfigMapThatOthersHoldIsWaitedFor(t *testing.T) {
 	}
 	l.edit(configmaps(), "ephemeral-desired", `{"metadata": {"finalizers": null}}`)
 	l.goes("ephemeral")
-	d.converges(no("ephemeral"))
+	d.converges(noEphemeral)
 }
 
 // While nobody was there to see it the objects were deleted and their ConfigMaps
@@ -328,7 +326,7 @@ func TestCleaningUpAsksNeitherForAUsableFileNorForLeave(t *testing.T) {
 	}
 	l.goes("broken")
 	l.goes("suspended")
-	l.comesAnew("live", "nginx:1.27", old) // what suspended it went with it
+	l.comesAnew("live", old) // what suspended it went with it
 	l.must(l.gone("broken"))
 	l.must(l.gone("suspended"))
 }
@@ -351,7 +349,7 @@ func TestANamespaceGoesWithItsFinalizersAndComesBackWithItsFiles(t *testing.T) {
 			l.must(l.core.CoreV1().Namespaces().Delete(t.Context(), l.namespace, metav1.DeleteOptions{}))
 			if creates {
 				for _, name := range names {
-					l.comesAnew(name, "nginx:1.27", old)
+					l.comesAnew(name, old)
 					l.letGo(name)
 				}
 				d.converges()
@@ -394,8 +392,8 @@ func TestTheDefinitionGoesWithItsFinalizersAndComesBackWithTheFiles(t *testing.T
 
 	l.finalize(webservices(), "b", hold)
 	l.edit(webservices(), "b", `{"metadata": {"finalizers": null}}`)
-	l.comesAnew("a", "nginx:1.27", old)
-	l.comesAnew("b", "nginx:1.27", old)
+	l.comesAnew("a", old)
+	l.comesAnew("b", old)
 	d.converges()
 	l.letGo("a")
 	l.letGo("b")
@@ -432,7 +430,7 @@ func TestACleanUpThatIsRefusedIsAnErrorAndTriedAgain(t *testing.T) {
 	l.must(l.childless("ephemeral"))
 	l.must(l.allowUpdates(t.Context()))
 	l.goes("ephemeral")
-	d.converges(no("ephemeral"))
+	d.converges(noEphemeral)
 }
 
 // refuseUpdates makes the server refuse updates of deleted WebServices in the
@@ -487,7 +485,7 @@ func TestADeletedObjectOfAnotherSourceIsLeftAlone(t *testing.T) {
 	other.name += "-other"
 	other.writeServices("nginx:1.27", "checkout")
 	d := other.run(append(other.alsoByHand(), everySecond)...)
-	d.converges(no("ephemeral"))
+	d.converges(noEphemeral)
 	other.writeServices("nginx:1.28", "ephemeral")
 	d.reports(convergeLimit, unconverged, item("ephemeral", failing))
 	after := l.states()

@@ -91,7 +91,7 @@ func (c *Cluster) unserved(crd crdState) string {
 		return "the CRD " + v1.CRDName + " isn't there yet"
 	case crd.uid == "":
 		return "the CRD " + v1.CRDName + " is missing: install it, or set crd.install to true"
-	case crd.terminating && !(crd.established && crd.served):
+	case crd.terminating && (!crd.established || !crd.served):
 		return crdTerminating
 	case !crd.established:
 		return "the CRD " + v1.CRDName + " isn't established yet"
