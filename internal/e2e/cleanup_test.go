@@ -342,6 +342,7 @@ func TestANamespaceGoesWithItsFinalizersAndComesBackWithItsFiles(t *testing.T) {
 			names := []string{"a", "b", "c"}
 			for _, name := range names {
 				l.write(map[string]string{name + ".yaml": service(name, "nginx:1.27", named)})
+				l.letGo(name)
 			}
 			d := l.run(fmt.Sprintf("--namespaces-create=%t", creates))
 			d.converges()
@@ -350,7 +351,6 @@ func TestANamespaceGoesWithItsFinalizersAndComesBackWithItsFiles(t *testing.T) {
 			if creates {
 				for _, name := range names {
 					l.comesAnew(name, old)
-					l.letGo(name)
 				}
 				d.converges()
 			} else {
@@ -395,8 +395,6 @@ func TestTheDefinitionGoesWithItsFinalizersAndComesBackWithTheFiles(t *testing.T
 	l.comesAnew("a", old)
 	l.comesAnew("b", old)
 	d.converges()
-	l.letGo("a")
-	l.letGo("b")
 }
 
 // A policy refuses every update of what is being deleted. That is said, tried
