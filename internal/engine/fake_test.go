@@ -49,6 +49,7 @@ type fakeCluster struct {
 	looks   int
 	missing []string // what the CRD doesn't declare
 	prunes  bool     // the server drops the reasons of conditions
+	holds   bool     // others' finalizers keep ConfigMaps that are deleted
 }
 
 func newFake() *fakeCluster {
@@ -116,14 +117,15 @@ func (c *fakeCluster) Do(ctx context.Context, key plan.Key, step *plan.Step) (pl
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch step.Kind {
-	case plan.StepApply, plan.StepWriteStatus:
+	case plan.StepApply, plan.StepWriteStatus, plan.StepDropFinalizer:
 		return plan.Answer{Live: c.world.live[key]}, nil
 	default:
 		return plan.Answer{Child: c.world.children[key]}, nil
 	}
 }
 
-// do carries out a step. found is what stands where a ConfigMap should be created.
+// do carries out a step. found is what stands where a ConfigMap should be created,
+// or shouldn't be any more.
 func (c *fakeCluster) do(ctx context.Context, key plan.Key, step *plan.Step) (found plan.Child, err error) {
 	c.mu.Lock()
 	c.steps = append(c.steps, step.Kind.String()+" "+key.Name)
@@ -153,7 +155,9 @@ func (c *fakeCluster) do(ctx context.Context, key plan.Key, step *plan.Step) (fo
 		}
 		c.putChild(key, child.UID, step)
 	case plan.StepDeleteChild:
-		delete(c.world.children, key)
+		c.deleteChild(key)
+	case plan.StepDropFinalizer:
+		return c.dropFinalizer(key, step)
 	case plan.StepNone:
 		return plan.Child{}, errors.New("no step")
 	}
@@ -219,6 +223,37 @@ func (c *fakeCluster) writeStatus(key plan.Key, step *plan.Step) error {
 	ws.ResourceVersion = c.nextVersion()
 	c.world.live[key] = plan.Live{WebService: ws, Fields: live.Fields}
 	return nil
+}
+
+func (c *fakeCluster) deleteChild(key plan.Key) {
+	delete(c.unseen, key)
+	delete(c.world.children, key)
+	if c.holds {
+		c.world.children[key] = plan.Child{UID: "held", ResourceVersion: c.nextVersion(), Terminating: true, Managed: true,
+			Labels: map[string]string{v1.ManagedByLabel: v1.Manager}}
+	}
+}
+
+func (c *fakeCluster) dropFinalizer(key plan.Key, step *plan.Step) (plan.Child, error) {
+	found, ok := c.unseen[key]
+	if !ok {
+		found = c.world.children[key]
+	}
+	if found.UID != step.Spared {
+		return found, nil
+	}
+	live := c.world.live[key]
+	if step.ResourceVersion != live.ResourceVersion {
+		return plan.Child{}, outdated()
+	}
+	if len(step.Finalizers) == 0 {
+		delete(c.world.live, key)
+		return plan.Child{}, nil
+	}
+	ws := live.DeepCopy()
+	ws.Finalizers, ws.ResourceVersion = step.Finalizers, c.nextVersion()
+	c.world.live[key] = plan.Live{WebService: ws, Fields: live.Fields}
+	return plan.Child{}, nil
 }
 
 func (c *fakeCluster) createChild(key plan.Key, step *plan.Step) (plan.Child, error) {

@@ -19,6 +19,10 @@ type item struct {
 	// forget: memory doesn't hold any more at the object's next turn.
 	forget bool
 
+	// removed is the ConfigMap that was deleted since its object is being deleted,
+	// while the object is still there.
+	removed string
+
 	// judged: there is a verdict, which the next fields are of.
 	judged    bool
 	action    plan.Action

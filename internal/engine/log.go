@@ -3,8 +3,25 @@ package engine
 import (
 	"slices"
 
+	v1 "labhub.io/webservice-controller/internal/api/v1"
+	"labhub.io/webservice-controller/internal/plan"
 	"labhub.io/webservice-controller/internal/source"
 )
+
+// logStep tells of a step that was done. What was cleaned up of a deleted object
+// is told in one line, when the last of it is done.
+func (e *Engine) logStep(r *run, d *plan.Decision) {
+	log := e.opts.Log.With("object", r.key.String())
+	switch {
+	case d.Step.Kind == plan.StepDropFinalizer:
+		log.Info("cleaned up", "removed", r.it.removed, "finalizer", v1.CleanupFinalizer, "left", d.Step.Finalizers, "reason", d.Reason)
+		r.it.removed = ""
+	case d.Step.Kind == plan.StepDeleteChild && r.in.Live.Terminating():
+		r.it.removed = d.Target.Name(r.key)
+	default:
+		log.Info("reconciled", "action", string(d.Action), "target", d.Target.Name(r.key), "reason", d.Reason)
+	}
+}
 
 // mostProblems is how many problems of one snapshot are logged. The report has
 // all of them.

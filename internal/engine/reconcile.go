@@ -13,8 +13,8 @@ import (
 	"labhub.io/webservice-controller/internal/plan"
 )
 
-// maxSteps is more than any object needs.
-const maxSteps = 8
+// maxSteps is more than any object needs: one that is cleaned up and comes back.
+const maxSteps = 10
 
 // reconcile brings one object as far as it can be brought now.
 func (e *Engine) reconcile(ctx context.Context, run *run, key plan.Key) {
@@ -129,10 +129,9 @@ func (e *Engine) act(ctx context.Context, r *run, d *plan.Decision) error {
 	e.cluster.Look(r.key, &after)
 	after.Take(&answer)
 	r.it.memory.Sent(&d.Step, &after)
-	if answer.Unsent {
-		return nil
+	if !answer.Unsent {
+		e.logStep(r, d)
 	}
-	e.opts.Log.Info("reconciled", "object", r.key.String(), "action", string(d.Action), "target", d.Target.Name(r.key), "reason", d.Reason)
 	return nil
 }
 

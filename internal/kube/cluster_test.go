@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1 "labhub.io/webservice-controller/internal/api/v1"
 	"labhub.io/webservice-controller/internal/labtest"
@@ -279,6 +280,8 @@ func TestPreconditions(t *testing.T) {
 		{"child, another version", plan.Step{Kind: plan.StepUpdateChild, Child: content, UID: child.UID, ResourceVersion: "1"}},
 		{"child, another uid and version", plan.Step{Kind: plan.StepUpdateChild, Child: content, UID: "x", ResourceVersion: "1"}},
 		{"deletion, another uid", plan.Step{Kind: plan.StepDeleteChild, UID: "x", ResourceVersion: child.ResourceVersion}},
+		{"finalizers, another version", plan.Step{Kind: plan.StepDropFinalizer, ResourceVersion: "1", Finalizers: []string{}, Spared: child.UID}},
+		{"finalizers, another ConfigMap", plan.Step{Kind: plan.StepDropFinalizer, ResourceVersion: live.ResourceVersion, Finalizers: []string{}, Spared: "x"}},
 		{"deletion, another version", plan.Step{Kind: plan.StepDeleteChild, UID: child.UID, ResourceVersion: "1"}},
 	} {
 		_, err := c.Do(t.Context(), key, &tt.step)
@@ -299,6 +302,55 @@ func TestPreconditions(t *testing.T) {
 	}
 }
 
+// TestCleanUp: the finalizer stays while there is a ConfigMap that the step doesn't
+// know of. One that is held counts as there, and as told of.
+func TestCleanUp(t *testing.T) {
+	account := shipped(t)
+	onlyCRD(t, manifests.CRD())
+	key := plan.Key{Namespace: shared.Namespace(t), Name: "checkout"}
+	r := work(t, connect(t, account))
+	r.take("nginx:1.27", key)
+	r.converges()
+	c := connect(t, account) // without an engine
+	background(t, func(ctx context.Context) { c.Run(ctx, &deaf{}, allowed) })
+	labtest.Eventually(t, recovery, c.State)
+	live, _ := c.webservices.get(key)
+	drop := plan.Step{Kind: plan.StepDropFinalizer, ResourceVersion: live.ResourceVersion, Finalizers: []string{}}
+	answer, err := c.Do(t.Context(), key, &drop)
+	if err != nil || !answer.Found || plan.ClaimOf(&answer.Child, key.Name, live.UID) != plan.ClaimOurs || answer.Live.Exists() {
+		t.Errorf("%v, answer %+v", err, answer)
+	}
+	if now, _ := c.webservices.get(key); now.ResourceVersion != live.ResourceVersion {
+		t.Error("something was written")
+	}
+
+	hold := func(patch string) {
+		if _, err := shared.Client(t).CoreV1().ConfigMaps(key.Namespace).Patch(t.Context(), key.Name+"-desired", types.MergePatchType,
+			[]byte(patch), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hold(`{"metadata":{"finalizers":["example.com/hold"]}}`)
+	defer hold(`{"metadata":{"finalizers":null}}`)
+	labtest.Eventually(t, soon, func() error {
+		child, _ := c.children.get(childKey(key))
+		answer, err := c.Do(t.Context(), key, &plan.Step{Kind: plan.StepDeleteChild, UID: child.UID, ResourceVersion: child.ResourceVersion})
+		if err != nil {
+			return err
+		}
+		if !answer.Child.Terminating {
+			t.Errorf("answer %+v", answer.Child)
+		}
+		return nil
+	})
+	labtest.Eventually(t, soon, func() error {
+		if child, fresh := c.children.get(childKey(key)); !fresh || !child.Terminating || !c.CaughtUp() {
+			return fmt.Errorf("fresh %t, terminating %t", fresh, child.Terminating)
+		}
+		return nil
+	})
+}
+
 // TestGate: what the gate refuses isn't sent.
 func TestGate(t *testing.T) {
 	account := shipped(t)
@@ -307,7 +359,7 @@ func TestGate(t *testing.T) {
 	closed := &plan.Failure{Class: plan.NotWriter, Phrase: "closed"}
 	background(t, func(ctx context.Context) { c.Run(ctx, &deaf{}, func(context.Context) error { return closed }) })
 	labtest.Eventually(t, recovery, c.State)
-	for kind := plan.StepCreateNamespace; kind <= plan.StepWriteStatus; kind++ {
+	for kind := plan.StepCreateNamespace; kind <= plan.StepDropFinalizer; kind++ {
 		if _, err := c.Do(t.Context(), keyNamed("checkout"), &plan.Step{Kind: kind}); !errors.Is(err, closed) {
 			t.Errorf("%s: %v", kind, err)
 		}

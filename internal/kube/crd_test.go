@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
 
 	"labhub.io/webservice-controller/manifests"
 )
@@ -137,6 +138,47 @@ func TestToCRD(t *testing.T) {
 	}
 	if _, err := toCRD("text"); err == nil {
 		t.Error("what isn't a CRD is taken for one")
+	}
+}
+
+// TestStateOfADeletedCRD: while it is served, what it defines can be cleaned up;
+// and nothing else is begun.
+func TestStateOfADeletedCRD(t *testing.T) {
+	t.Parallel()
+	const established = `status: {conditions: [{type: Established, status: "True"}]}` + "\n"
+	const v1Served, notServed = "spec: {versions: [{name: v1, served: true}]}\n", "spec: {versions: [{name: v1, served: false}]}\n"
+	const uid, going = `metadata: {name: webservices.apps.labhub.io, uid: u1, resourceVersion: "1"}`, `metadata: {name: webservices.apps.labhub.io, uid: u1, resourceVersion: "1", deletionTimestamp: "2026-01-02T03:04:05Z"}`
+	const isGoing = "the CRD webservices.apps.labhub.io is being deleted"
+	for _, c := range []struct{ name, text, state, reason string }{
+		{"served", established + v1Served + uid, "", ""},
+		{"served, going", established + v1Served + going, "", isGoing},
+		{"not served, going", established + notServed + going, isGoing, isGoing},
+		{"not established, going", v1Served + going, isGoing, isGoing},
+		{
+			"not established", v1Served + uid,
+			"the CRD webservices.apps.labhub.io isn't established yet", "the CRD webservices.apps.labhub.io isn't established yet",
+		},
+	} {
+		cluster, err := New(&rest.Config{Host: "https://127.0.0.1:1"}, Options{CRD: manifests.CRD()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := []any{crdFrom(t, "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"+c.text)}
+		for _, err := range []error{
+			cluster.crds.newFeed(anyKey).Replace(list, "1"), cluster.webservices.newFeed(anyKey).Replace(nil, "1"),
+			cluster.children.newFeed(anyKey).Replace(nil, "1"), cluster.namespaces.newFeed(anyKey).Replace(nil, "1"),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		var state string
+		if err := cluster.State(); err != nil {
+			state = err.Error()
+		}
+		if crd := cluster.crd(); state != c.state || crd.Reason != c.reason || crd.Ready != (c.reason == "") {
+			t.Errorf("%s: state %q, CRD %+v", c.name, state, crd)
+		}
 	}
 }
 

@@ -64,43 +64,60 @@ func (c *Cluster) unprepared() bool {
 	return crd.uid == "" || crd.ours && !crd.terminating && crd.version < c.definition.version
 }
 
-// crd is what decisions need to know of the CRD.
+// crd is what decisions need to know of the CRD. One that is being deleted takes
+// no new objects, and those that it has must be let go.
 func (c *Cluster) crd() plan.CRD {
 	crd, _ := c.crds.get(crdKey())
-	switch {
+	switch reason := c.unserved(crd); {
+	case reason != "":
+		return plan.CRD{Reason: reason}
 	case forbidden(c.health.err(watchCRD)):
-		crd.missing = nil
-	case !c.crds.ready():
-		return plan.CRD{Reason: "the API server hasn't answered yet"}
-	case crd.uid == "" && c.opts.InstallCRD:
-		return plan.CRD{Reason: "the CRD " + v1.CRDName + " isn't there yet"}
-	case crd.uid == "":
-		return plan.CRD{Reason: "the CRD " + v1.CRDName + " is missing: install it, or set crd.install to true"}
+		return plan.CRD{Ready: true}
 	case crd.terminating:
-		return plan.CRD{Reason: "the CRD " + v1.CRDName + " is being deleted"}
-	case !crd.established:
-		return plan.CRD{Reason: "the CRD " + v1.CRDName + " isn't established yet"}
-	case !crd.served:
-		return plan.CRD{Reason: "the CRD " + v1.CRDName + " doesn't serve version " + v1.Version}
-	}
-	if !c.webservices.ready() {
-		return plan.CRD{Reason: "the WebServices haven't been listed yet"}
+		return plan.CRD{Reason: crdTerminating}
 	}
 	return plan.CRD{Ready: true, Missing: crd.missing}
+}
+
+const crdTerminating = "the CRD " + v1.CRDName + " is being deleted"
+
+// unserved says why WebServices can't be read, or "" where they can.
+func (c *Cluster) unserved(crd crdState) string {
+	switch {
+	case forbidden(c.health.err(watchCRD)):
+	case !c.crds.ready():
+		return "the API server hasn't answered yet"
+	case crd.uid == "" && c.opts.InstallCRD:
+		return "the CRD " + v1.CRDName + " isn't there yet"
+	case crd.uid == "":
+		return "the CRD " + v1.CRDName + " is missing: install it, or set crd.install to true"
+	case crd.terminating && (!crd.established || !crd.served):
+		return crdTerminating
+	case !crd.established:
+		return "the CRD " + v1.CRDName + " isn't established yet"
+	case !crd.served:
+		return "the CRD " + v1.CRDName + " doesn't serve version " + v1.Version
+	}
+	if !c.webservices.ready() {
+		return "the WebServices haven't been listed yet"
+	}
+	return ""
 }
 
 func crdKey() plan.Key { return plan.Key{Name: v1.CRDName} }
 
 // State is nil when the cluster can be worked on, and else says in one sentence
-// what stands in the way.
+// what stands in the way. A CRD that is being deleted doesn't, while it is served:
+// it waits for objects to be cleaned up, and decisions know of it.
 func (c *Cluster) State() error {
 	if err := c.health.first(); err != nil {
 		return &watchError{err}
 	}
-	crd := c.crd()
+	crd, _ := c.crds.get(crdKey())
+	reason := c.unserved(crd)
 	switch {
-	case !crd.Ready:
-		return errors.New(crd.Reason)
+	case reason != "":
+		return errors.New(reason)
 	case !c.children.ready():
 		return errors.New("the ConfigMaps haven't been listed yet")
 	case !c.namespaces.ready() && !c.namespacesForbidden():

@@ -31,7 +31,9 @@ func (c *Cluster) Do(ctx context.Context, key plan.Key, step *plan.Step) (answer
 	case plan.StepUpdateChild:
 		answer.Child, err = c.updateChild(ctx, key, step)
 	case plan.StepDeleteChild:
-		err = c.deleteChild(ctx, key, step)
+		answer.Child, err = c.deleteChild(ctx, key, step)
+	case plan.StepDropFinalizer:
+		answer, err = c.dropFinalizer(ctx, key, step)
 	default:
 		err = fmt.Errorf("a step of unknown kind %d", step.Kind)
 	}
@@ -106,15 +108,61 @@ func (c *Cluster) updateChild(ctx context.Context, key plan.Key, step *plan.Step
 	return c.children.wrote(childKey(key), cm)
 }
 
-func (c *Cluster) deleteChild(ctx context.Context, key plan.Key, step *plan.Step) error {
-	err := c.write.core.ConfigMaps(key.Namespace).Delete(ctx, v1.ChildName(key.Name), metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &step.UID, ResourceVersion: &step.ResourceVersion},
-	})
+// deleteChild deletes the ConfigMap. One that others' finalizers hold is still
+// there, and is the answer then.
+func (c *Cluster) deleteChild(ctx context.Context, key plan.Key, step *plan.Step) (plan.Child, error) {
+	// Not the typed client: it keeps the server's answer to itself.
+	answer, err := c.write.core.RESTClient().Delete().Namespace(key.Namespace).
+		Resource(string(corev1.ResourceConfigMaps)).Name(v1.ChildName(key.Name)).
+		Body(&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &step.UID, ResourceVersion: &step.ResourceVersion}}).
+		Do(ctx).Get()
 	if err != nil && !apierrors.IsNotFound(err) {
-		return err
+		return plan.Child{}, err
+	}
+	if cm, ok := answer.(*corev1.ConfigMap); ok && err == nil {
+		return c.children.wrote(childKey(key), cm)
 	}
 	c.children.deleted(childKey(key), step.UID)
-	return nil
+	return plan.Child{}, nil
+}
+
+// dropFinalizer takes our finalizer off, unless it finds a ConfigMap that has to
+// go before. Not every ConfigMap is watched, and with the finalizer gone nobody
+// would come back for one, so the server itself is asked.
+func (c *Cluster) dropFinalizer(ctx context.Context, key plan.Key, step *plan.Step) (plan.Answer, error) {
+	if child, err := c.leftover(ctx, key, step); err != nil || child.Exists() {
+		return plan.Answer{Child: child, Found: true}, err
+	}
+	body, err := finalizersBody(step)
+	if err != nil {
+		return plan.Answer{}, err
+	}
+	ws, err := c.write.webservices(key.Namespace).Patch(ctx, key.Name, types.MergePatchType, body,
+		metav1.PatchOptions{FieldManager: v1.Manager})
+	if err != nil {
+		return plan.Answer{}, err
+	}
+	if len(ws.Finalizers) == 0 {
+		// It was the last one: the answer is the object as it was, and it is gone.
+		c.webservices.deleted(key, ws.UID)
+		return plan.Answer{}, nil
+	}
+	live, err := c.webservices.wrote(key, ws)
+	return plan.Answer{Live: live}, err
+}
+
+// leftover is the ConfigMap of the child's name that the step doesn't know of.
+func (c *Cluster) leftover(ctx context.Context, key plan.Key, step *plan.Step) (plan.Child, error) {
+	cm, err := c.write.core.ConfigMaps(key.Namespace).Get(ctx, v1.ChildName(key.Name), metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err), err == nil && cm.UID == step.Spared:
+		return plan.Child{}, nil
+	case err != nil:
+		return plan.Child{}, err
+	case step.Spared != "":
+		return plan.Child{}, &plan.Failure{Class: plan.Outdated, Phrase: "the ConfigMap has changed meanwhile"}
+	}
+	return toChild(cm)
 }
 
 // createNamespace is asked for by every object of the namespace at once; one

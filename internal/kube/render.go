@@ -86,6 +86,14 @@ func statusBody(step *plan.Step) ([]byte, error) {
 	})
 }
 
+// finalizersBody is the merge patch for StepDropFinalizer. It replaces the list as
+// a whole, so what keeps finalizers that came meanwhile is the version.
+func finalizersBody(step *plan.Step) ([]byte, error) {
+	return json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": step.ResourceVersion, "finalizers": step.Finalizers},
+	})
+}
+
 // newChild is the object for StepCreateChild.
 func newChild(key plan.Key, c *plan.ChildContent) *corev1.ConfigMap {
 	return &corev1.ConfigMap{

@@ -97,6 +97,21 @@ func TestChildPatch(t *testing.T) {
 	}
 }
 
+// TestFinalizersBody: all that is touched is the list, of the version that was
+// looked at. Where none is left it is empty, and not null.
+func TestFinalizersBody(t *testing.T) {
+	t.Parallel()
+	for want, left := range map[string][]string{
+		`{"metadata":{"finalizers":[],"resourceVersion":"7"}}`:                  {},
+		`{"metadata":{"finalizers":["a.io/x","b.io/y"],"resourceVersion":"7"}}`: {"a.io/x", "b.io/y"},
+	} {
+		got, err := finalizersBody(&plan.Step{Kind: plan.StepDropFinalizer, ResourceVersion: "7", Finalizers: left, Spared: "u9"})
+		if err != nil || string(got) != want {
+			t.Errorf("%v\n got %s\nwant %s", err, got, want)
+		}
+	}
+}
+
 // TestStatusBody: zero is written too, and conditions of other types stay.
 func TestStatusBody(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,8 @@ type Answer struct {
 	Live Live
 	// Child is set by steps on the ConfigMap that leave one.
 	Child Child
-	// Found: Child wasn't written but found, where ours should have been created.
+	// Found: Child wasn't written but found, where ours should have been created
+	// or shouldn't be any more. Nothing was written then.
 	Found bool
 	// Unsent: nothing had to be sent, since it was done for another object already.
 	Unsent bool

@@ -34,16 +34,16 @@ type verdict struct {
 func judge(in *Input) verdict {
 	belongs := in.Live.BelongsTo(in.Policy.SourceName)
 	switch {
-	case in.Live.Terminating():
-		return wait(WebService, "the object is being deleted and waits for its finalizers", readiness{})
 	case belongs == Anothers:
 		return anothers(in)
+	case in.Live.Terminating():
+		return judgeDeleted(in, belongs)
 	case in.Live.Suspended() || in.Desired != nil && in.Desired.Suspended:
 		return suspended(in)
 	case in.file() == nil && !in.Live.Exists():
 		return nothing("there is no object, and no usable file asks for one")
 	case in.file() == nil && belongs == Nobodys && !in.Policy.Unlabelled:
-		return nothing("the object comes from no source, and reconcile.unlabelled is off")
+		return nothing(noSource)
 	case !in.CRD.Ready:
 		return wait(WebService, in.CRD.Reason, readiness{})
 	case !in.Known && !in.Live.Exists():
@@ -57,6 +57,8 @@ func judge(in *Input) verdict {
 	}
 	return judgeLive(in, belongs)
 }
+
+const noSource = "the object comes from no source, and reconcile.unlabelled is off"
 
 // judgeLive compares a live object that is ours to reconcile with its file, and
 // its child with it. A spec that the server doesn't take is no reason to neglect

@@ -17,8 +17,8 @@ type obstacle struct {
 // inOrder is the order of the design: of two that hold at once the upper counts.
 func inOrder() []obstacle {
 	return []obstacle{
-		{"terminating", func(in *Input) { in.Live.DeletionTimestamp = &longAgo }, "the object is being deleted"},
 		{"another source's", func(in *Input) { in.Live.Labels[sourceLabel] = "other" }, `the object belongs to the source "other"`},
+		{"terminating", func(in *Input) { in.Live.DeletionTimestamp = &longAgo }, "the object is being deleted"},
 		{"suspended", func(in *Input) { in.Live.Annotations["webservice.labhub.io/reconcile"] = "disabled" }, "suspended by the annotation"},
 		{"CRD away", func(in *Input) { in.CRD = CRD{Reason: "the CRD isn't there"} }, "the CRD isn't there"},
 		{"namespace terminating", func(in *Input) { in.Namespace = NamespaceTerminating }, "the namespace is being deleted"},
@@ -134,6 +134,62 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestDeleted: what an object that somebody has deleted still gets, and whether
+// that is trouble. No status of it is ever written.
+func TestDeleted(t *testing.T) {
+	t.Parallel()
+	const gone = "the object is being deleted, and no ConfigMap is left"
+	for _, c := range []struct {
+		name    string
+		change  func(*Input)
+		want    string
+		isError bool
+	}{
+		{"the child first", func(*Input) {}, "the object is being deleted, and its ConfigMap goes first", false},
+		{"then our finalizer", func(in *Input) { in.Child = Child{} }, gone, false},
+		{"the child held by others", func(in *Input) { in.Child.Terminating = true },
+			"the object is being deleted, and its ConfigMap waits for its own finalizers", false},
+		{"the child someone else's", func(in *Input) { in.Child = childState(foreignControlled, image) },
+			"the object is being deleted, and the ConfigMap of that name is someone else's", false},
+		{"someone else's child, going as well", func(in *Input) {
+			in.Child = childState(foreignControlled, image)
+			in.Child.Terminating = true
+		}, "the object is being deleted, and the ConfigMap of that name is someone else's", false},
+		{"others' finalizers", func(in *Input) { in.Live.Finalizers = []string{"a/b", "c/d"} },
+			"the object is being deleted and waits for the finalizers a/b, c/d", false},
+		{"another's finalizer", func(in *Input) { in.Live.Finalizers = []string{"a/b"} },
+			"the object is being deleted and waits for the finalizer a/b", false},
+		{"no finalizer", func(in *Input) { in.Live.Finalizers = nil }, "the object is being deleted", false},
+		{"by hand, which we leave alone", func(in *Input) {
+			in.Live, in.Desired, in.Policy.Unlabelled = liveState(cleaningUnlabelled), nil, false
+		}, "the object comes from no source, and reconcile.unlabelled is off", false},
+		{"by hand, which a broken file names", func(in *Input) {
+			in.Live, in.Desired, in.Broken, in.Policy.Unlabelled = liveState(cleaningUnlabelled), nil, true, false
+		}, "the object is being deleted, and its ConfigMap goes first", false},
+		{"of another source, nobody's file", func(in *Input) { in.Live, in.Desired = liveState(cleaningOthers), nil },
+			`the object belongs to the source "other"`, false},
+		{"the namespace going", func(in *Input) { in.Child, in.Namespace = Child{}, NamespaceTerminating }, gone, false},
+		{"the CRD going", func(in *Input) { in.Child, in.CRD = Child{}, CRD{Reason: "the CRD is being deleted"} }, gone, false},
+		{"the source not read", func(in *Input) { in.Child, in.Desired, in.Known = Child{}, nil, false }, gone, false},
+		{"suspended in the file", func(in *Input) { in.Child, in.Desired.Suspended = Child{}, true }, gone, false},
+		{"the deletion refused", func(in *Input) { in.Outcomes[partChild] = Outcome{Refused: "Forbidden", Detail: "policy 7"} },
+			"the API server refused to delete the ConfigMap: policy 7", true},
+		{"the finalizer refused", func(in *Input) {
+			in.Child, in.Outcomes[partFinalizers] = Child{}, Outcome{Refused: "Forbidden", Detail: "policy 7"}
+		}, "the API server refused to drop the finalizer: policy 7", true},
+		{"the finalizer put back", func(in *Input) { in.Child, in.Outcomes[partFinalizers] = Child{}, Outcome{Sent: true} },
+			"the API server agreed to drop the finalizer, but nothing came of it: something undoes it", true},
+	} {
+		in := convergedInput()
+		in.Live = liveState(cleaning)
+		c.change(in)
+		d := Decide(in)
+		if d.Reason != c.want || d.Error != c.isError || d.Step.Kind == StepWriteStatus {
+			t.Errorf("%s: error %t, to %s: %s\nwant %s", c.name, d.Error, d.Step.Kind, d.Reason, c.want)
+		}
+	}
+}
+
 // TestLongNames: at 245 characters the child's name is as long as it may be.
 func TestLongNames(t *testing.T) {
 	t.Parallel()
@@ -168,6 +224,13 @@ func TestPreconditions(t *testing.T) {
 		{"update the child", func(in *Input) { in.Child.Labels = nil }, Step{Kind: StepUpdateChild, UID: "uid-child", ResourceVersion: "child-1"}},
 		{"delete the child", func(in *Input) { in.Child = childState(childStale, image) }, Step{Kind: StepDeleteChild, UID: "uid-child", ResourceVersion: "child-1"}},
 		{"write the status", func(in *Input) { in.Live.Status.Replicas = 1 }, Step{Kind: StepWriteStatus, ResourceVersion: "live-1"}},
+		{"delete the child of a deleted object", func(in *Input) { in.Live = liveState(cleaning) },
+			Step{Kind: StepDeleteChild, UID: "uid-child", ResourceVersion: "child-1"}},
+		{"drop the only finalizer", func(in *Input) { in.Live, in.Child = liveState(cleaning), Child{} },
+			Step{Kind: StepDropFinalizer, ResourceVersion: "live-1", Finalizers: []string{}}},
+		{"drop our finalizer beside a ConfigMap of someone else's", func(in *Input) {
+			in.Live, in.Child = liveState(cleaningShared), childState(foreignUnowned, image)
+		}, Step{Kind: StepDropFinalizer, ResourceVersion: "live-1", Finalizers: []string{toolHold, toolHold + "2"}, Spared: "uid-child"}},
 	} {
 		in := convergedInput()
 		c.change(in)
@@ -176,7 +239,7 @@ func TestPreconditions(t *testing.T) {
 			t.Errorf("%s: content of another kind: %+v", c.name, got)
 		}
 		got.Desired, got.Child, got.Status = nil, nil, nil
-		if got != c.want {
+		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
 		}
 	}

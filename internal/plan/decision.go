@@ -79,10 +79,13 @@ const (
 	StepCreateChild
 	// StepUpdateChild mends the ConfigMap.
 	StepUpdateChild
-	// StepDeleteChild deletes the ConfigMap, to be made anew.
+	// StepDeleteChild deletes the ConfigMap: to be made anew, or for good where
+	// the object itself goes.
 	StepDeleteChild
 	// StepWriteStatus writes the WebService's status.
 	StepWriteStatus
+	// StepDropFinalizer takes our finalizer off the WebService, and no other.
+	StepDropFinalizer
 )
 
 // What steps write. Steps on the same part undo each other's outcomes.
@@ -92,6 +95,7 @@ const (
 	partSpec
 	partChild
 	partStatus
+	partFinalizers
 	parts
 )
 
@@ -105,6 +109,8 @@ func (k StepKind) part() int {
 		return partChild
 	case StepWriteStatus:
 		return partStatus
+	case StepDropFinalizer:
+		return partFinalizers
 	default:
 		return partNone
 	}
@@ -125,6 +131,8 @@ func (k StepKind) String() string {
 		return "delete the ConfigMap"
 	case StepWriteStatus:
 		return "write the status"
+	case StepDropFinalizer:
+		return "drop the finalizer"
 	default:
 		return "nothing"
 	}
@@ -144,6 +152,11 @@ type Step struct {
 	Child *ChildContent
 	// Status is what StepWriteStatus writes.
 	Status *Status
+	// Finalizers are those that StepDropFinalizer leaves.
+	Finalizers []string
+	// Spared is the ConfigMap of the child's name that StepDropFinalizer leaves
+	// behind, since it is somebody else's; "" where there is none.
+	Spared types.UID
 }
 
 // ChildContent is what a ConfigMap shall have. Labels that it has beside these

@@ -16,10 +16,12 @@ const (
 	refusesUpdateChild
 	refusesDeleteChild
 	refusesStatus
+	refusesDrop
 	mutatesSpec
 	mutatesChild
 	dropsStatus        // silently, as a webhook might
 	dropsUnknownStatus // as a CRD does that doesn't declare all, and is known to
+	keepsFinalizer     // silently
 	serverKinds
 )
 
@@ -43,16 +45,32 @@ func (e ending) then(action Action, target Target, isError bool, reason string) 
 	return e
 }
 
-// Who is concerned: the first row whose columns all hold, with the end where
-// nothing may be written at all. "go on" is for those below.
-var untouchable = []struct {
+// row of a table: the first whose columns all hold counts.
+type row struct {
 	name string
-	when func(s situation) bool
+	when condition
 	end  ending
-}{
-	{"deleted", is(terminating), ending{action: Requeue}},
-	{"another source's, named by our file", both(is(otherSources), not(says(unknown, removed))), ending{action: Requeue, isError: true}},
-	{"another source's", is(otherSources), ending{action: Noop}},
+}
+
+func first(table []row, s situation) (e ending, ok bool) {
+	for _, r := range table {
+		if r.when(s) {
+			return r.end, true
+		}
+	}
+	return ending{}, false
+}
+
+// Whose objects are never touched, not even to clean up.
+var othersObjects = []row{
+	{"another source's, named by our file", both(is(otherSources, cleaningOthers), not(says(unknown, removed))), ending{action: Requeue, isError: true}},
+	{"another source's", is(otherSources, cleaningOthers), ending{action: Noop}},
+	{"deleted by hand as it was made", both(both(is(cleaningUnlabelled), says(unknown, removed)), unlabelledOff), ending{action: Noop}},
+}
+
+// Where nothing may be written at all. What our finalizer holds isn't among them.
+var untouchable = []row{
+	{"deleted, and nothing of ours to clean up", is(terminating), ending{action: Requeue}},
 	{"suspended on the object", is(suspendedLive), ending{action: Noop, suspended: true}},
 	{"suspended in the file", says(suspendedByFile), ending{action: Noop, suspended: true}},
 	{"nowhere", both(is(absent), says(unknown, removed, broken, brokenTwice)), ending{action: Noop}},
@@ -138,12 +156,78 @@ var mending = [childKinds]struct{ same, changed, recreated []StepKind }{
 	foreignLabelled:   {conflict, conflict, conflict},
 }
 
+// What becomes of each child when its object is cleaned up, whatever the file
+// says and whatever state the namespace and the CRD are in.
+const (
+	isAbsent = iota
+	isRemoved
+	isAwaited
+	isSpared
+)
+
+var cleanup = [childKinds]int{
+	noChild:           isAbsent,
+	childInSync:       isRemoved,
+	childDrifted:      isRemoved,
+	childExtraKey:     isRemoved,
+	childNoLabel:      isRemoved,
+	childByScript:     isRemoved,
+	childStale:        isRemoved,
+	childStaleShared:  isRemoved,
+	childUnowned:      isRemoved,
+	childImmutable:    isRemoved,
+	childFrozen:       isRemoved,
+	childTerminating:  isAwaited,
+	foreignUnowned:    isSpared,
+	foreignControlled: isSpared,
+	foreignLabelled:   isSpared,
+}
+
+// expectedCleanup is where a deleted object with our finalizer must end, without
+// a status in any case. It isn't over where the object goes.
+func expectedCleanup(s situation) (e ending, over bool) {
+	switch cleanup[s.child] {
+	case isAwaited:
+		return e.then(Requeue, ConfigMap, false, ""), true
+	case isRemoved:
+		e.steps = append(e.steps, StepDeleteChild)
+		if s.server == refusesDeleteChild {
+			return e.then(Requeue, ConfigMap, true, ""), true
+		}
+	}
+	e.steps = append(e.steps, StepDropFinalizer)
+	if s.server == refusesDrop || s.server == keepsFinalizer {
+		return e.then(Requeue, WebService, true, ""), true
+	}
+	return e.then(Requeue, WebService, false, ""), s.live == cleaningShared
+}
+
+// cleaned is s when the object has been cleaned up and has gone.
+func cleaned(s situation) situation {
+	if s.live = absent; cleanup[s.child] != isSpared {
+		s.child = noChild
+	}
+	return s
+}
+
+var isCleaned = is(cleaning, cleaningShared, cleaningSuspended, cleaningUnlabelled)
+
 // expected is where s must end, by the tables above.
 func expected(s situation) ending {
-	for _, row := range untouchable {
-		if row.when(s) {
-			return row.end
+	if e, ok := first(othersObjects, s); ok {
+		return e
+	}
+	if isCleaned(s) {
+		e, over := expectedCleanup(s)
+		if over {
+			return e
 		}
+		next := expected(cleaned(s))
+		next.steps = append(e.steps, next.steps...)
+		return next
+	}
+	if e, ok := first(untouchable, s); ok {
+		return e
 	}
 	e, over := expectedNamespace(s)
 	if over {

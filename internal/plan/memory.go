@@ -1,8 +1,12 @@
 package plan
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	v1 "labhub.io/webservice-controller/internal/api/v1"
 )
 
 // Memory remembers what was sent for one object and what came of it, so that a
@@ -20,6 +24,8 @@ type mark struct {
 	uid        types.UID
 	generation int64
 	version    string
+	// deleted: the object was being deleted. Its child is then asked for no more.
+	deleted bool
 	// What a status speaks of beside the object.
 	child     string
 	namespace NamespaceState
@@ -63,6 +69,8 @@ func differs(step *Step, after *Input) bool {
 		return statusDrift(&after.Live, readiness{
 			ready: said.Status == metav1.ConditionTrue, reason: said.Reason, message: said.Message,
 		}) != nil
+	case StepDropFinalizer:
+		return slices.Contains(after.Live.Finalizers, v1.CleanupFinalizer)
 	default:
 		return false
 	}
@@ -90,7 +98,7 @@ func markOf(part int, in *Input) mark {
 		if !in.Live.Exists() || !in.Child.Exists() {
 			return mark{}
 		}
-		return mark{uid: in.Live.UID, generation: in.Live.Generation, version: in.Child.ResourceVersion}
+		return mark{uid: in.Live.UID, generation: in.Live.Generation, version: in.Child.ResourceVersion, deleted: in.Live.Terminating()}
 	case partStatus:
 		if !in.Live.Exists() {
 			return mark{}
@@ -99,6 +107,11 @@ func markOf(part int, in *Input) mark {
 			uid: in.Live.UID, version: in.Live.ResourceVersion,
 			child: ownChild(in), namespace: in.Namespace, missing: len(in.CRD.Missing),
 		}
+	case partFinalizers:
+		if !in.Live.Exists() {
+			return mark{}
+		}
+		return mark{uid: in.Live.UID, version: in.Live.ResourceVersion}
 	default:
 		return mark{}
 	}

@@ -16,6 +16,8 @@ func TestMemory(t *testing.T) {
 	mutated := func(in *Input) { in.Live.Spec.Image = mutatedImage }
 	spoilt := func(in *Input) { in.Child.Data["tier"] = "mutated" }
 	dropped := func(in *Input) { in.Live.Status.Conditions[0].Reason = "" }
+	drop := Step{Kind: StepDropFinalizer}
+	kept := func(in *Input) { in.Live = liveState(cleaning) }
 	nothing := func(*Input) {}
 
 	for _, c := range []struct {
@@ -38,6 +40,7 @@ func TestMemory(t *testing.T) {
 		{"child mutated, then gone", child, spoilt, func(in *Input) { in.Child = Child{} }, false},
 		{"child mutated, new generation", child, spoilt, func(in *Input) { in.Live.Generation++ }, false},
 		{"child mutated, status changed", child, spoilt, func(in *Input) { in.Live.ResourceVersion = "live-2" }, true},
+		{"child mutated, then the object deleted", child, spoilt, func(in *Input) { in.Live.DeletionTimestamp = &longAgo }, false},
 		{"child deleted", Step{Kind: StepDeleteChild}, nothing, nothing, false},
 		{"status taken", status, nothing, nothing, false},
 		{"status dropped", status, dropped, nothing, true},
@@ -46,6 +49,10 @@ func TestMemory(t *testing.T) {
 		{"status dropped beside a foreign child, not seen before", status, func(in *Input) { dropped(in); in.Child = Child{} }, func(in *Input) { in.Child = childState(foreignUnowned, image) }, true},
 		{"status dropped, the namespace changed", status, dropped, func(in *Input) { in.Namespace = NamespaceTerminating }, false},
 		{"status dropped, the CRD mended", status, dropped, func(in *Input) { in.CRD.Missing = nil }, false},
+		{"finalizer dropped", drop, nothing, nothing, false},
+		{"finalizer put back", drop, kept, nothing, true},
+		{"finalizer put back, the object changed", drop, kept, func(in *Input) { in.Live.ResourceVersion = "live-2" }, false},
+		{"finalizer dropped, the object gone", drop, func(in *Input) { in.Live = Live{} }, nothing, false},
 		{"namespace created", Step{Kind: StepCreateNamespace}, nothing, nothing, false},
 	} {
 		in := convergedInput()

@@ -21,6 +21,8 @@ type behaviour struct {
 	mutatesSpec  bool     // a webhook replaces the image of what is applied
 	mutatesChild bool     // a webhook replaces the tier of what is written
 	dropsStatus  bool     // a CRD that declares only type and status of a condition
+
+	keepsFinalizer bool // a webhook puts our finalizer back
 }
 
 // world is a small model of the API server, with the memory that the engine
@@ -60,6 +62,8 @@ func (w *world) do(s *Step) {
 		w.in.Child = Child{}
 	case StepWriteStatus:
 		w.writeStatus(s)
+	case StepDropFinalizer:
+		w.dropFinalizer(s)
 	default:
 		w.t.Errorf("a step of unknown kind %d", s.Kind)
 	}
@@ -82,6 +86,7 @@ func (w *world) wantPreconditions(s *Step, uid types.UID, rv string) {
 // apply is a server-side apply with force.
 func (w *world) apply(s *Step) {
 	ws, fields := &v1.WebService{}, w.in.Live.Fields
+	w.wantNotDeleted(s.Kind)
 	if w.in.Live.Exists() {
 		w.wantPreconditions(s, w.in.Live.UID, w.in.Live.ResourceVersion)
 		*ws = *w.in.Live.WebService
@@ -160,6 +165,7 @@ func applySet(live, want, owned []string) []string {
 }
 
 func (w *world) createChild(s *Step) {
+	w.wantNotDeleted(s.Kind)
 	w.wantPreconditions(s, "", "")
 	w.wantNamespace(s.Kind)
 	if w.in.Child.Exists() {
@@ -175,6 +181,7 @@ func (w *world) createChild(s *Step) {
 // updateChild is a merge patch: labels and data are merged, owners replaced.
 func (w *world) updateChild(s *Step) {
 	c := w.in.Child
+	w.wantNotDeleted(s.Kind)
 	w.wantPreconditions(s, c.UID, c.ResourceVersion)
 	w.wantOneController(s.Child.Owners)
 	data := applyMap(c.Data, w.admit(s.Child.Data), s.Child.DropData)
@@ -200,6 +207,7 @@ func (w *world) admit(data map[string]string) map[string]string {
 
 func (w *world) writeStatus(s *Step) {
 	ws := *w.in.Live.WebService
+	w.wantNotDeleted(s.Kind)
 	w.wantPreconditions(s, "", ws.ResourceVersion)
 	ws.Status = v1.WebServiceStatus{
 		Replicas: s.Status.Replicas, ObservedGeneration: s.Status.ObservedGeneration,
@@ -214,6 +222,44 @@ func (w *world) writeStatus(s *Step) {
 	}
 	ws.ResourceVersion = w.version()
 	w.in.Live.WebService = &ws
+}
+
+// dropFinalizer is a merge patch of the list. The last finalizer takes the object
+// with it.
+func (w *world) dropFinalizer(s *Step) {
+	ws := *w.in.Live.WebService
+	w.wantPreconditions(s, "", ws.ResourceVersion)
+	if s.Spared != w.in.Child.UID {
+		w.t.Errorf("the ConfigMap %q is left behind unseen: %q", w.in.Child.UID, s.Spared)
+	}
+	if c := &w.in.Child; c.Exists() && ClaimOf(c, name, ws.UID) != ClaimForeign {
+		w.t.Error("a ConfigMap of ours is left behind")
+	}
+	if !slices.Contains(ws.Finalizers, finalizer) {
+		w.t.Error("a finalizer that isn't there was dropped")
+	}
+	if w.server.keepsFinalizer {
+		return
+	}
+	for _, f := range ws.Finalizers {
+		if slices.Contains(s.Finalizers, f) != (f != finalizer) {
+			w.t.Errorf("of the finalizers %v these were left: %v", ws.Finalizers, s.Finalizers)
+		}
+	}
+	if ws.Finalizers = s.Finalizers; len(ws.Finalizers) == 0 {
+		w.in.Live = Live{}
+		return
+	}
+	ws.ResourceVersion = w.version()
+	w.in.Live.WebService = &ws
+}
+
+// wantNotDeleted: to what is being deleted nothing may be written any more, and
+// nothing made for it.
+func (w *world) wantNotDeleted(k StepKind) {
+	if w.in.Live.Terminating() {
+		w.t.Errorf("to %s: the object is being deleted", k)
+	}
 }
 
 func (w *world) wantNamespace(k StepKind) {

@@ -33,7 +33,7 @@ func TestRecovery(t *testing.T) {
 
 // heal is what the engine sees when all obstacles go.
 func (w *world) heal() {
-	if w.server.mutatesSpec || w.server.mutatesChild || w.server.dropsStatus {
+	if w.server.mutatesSpec || w.server.mutatesChild || w.server.dropsStatus || w.server.keepsFinalizer {
 		w.memory = Memory{} // the engine forgets when the file or the CRD changes
 	}
 	w.server = behaviour{}
@@ -61,13 +61,18 @@ func (w *world) spoil() {
 // wantWell walks on and wants the end that s has where nothing is in the way.
 func wantWell(w *world, s situation) {
 	w.t.Helper()
-	want := ending{action: Noop}
 	s.crdAway = false
-	for _, row := range untouchable {
-		if row.when(s) {
-			want = row.end
-			break
-		}
+	want, over := first(othersObjects, s)
+	if s.live == cleaningShared {
+		s.live = terminating // it waits for the other tool
+	} else if isCleaned(s) && !over {
+		s = cleaned(s)
+	}
+	if !over {
+		want, over = first(untouchable, s)
+	}
+	if !over {
+		want = ending{action: Noop}
 	}
 	d, _ := w.settle()
 	if d.Action != want.action || d.Error != want.isError || d.Suspended != want.suspended {

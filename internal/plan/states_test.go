@@ -26,6 +26,7 @@ const (
 	sourceLabel = "webservice.labhub.io/source"
 	managedBy   = "app.kubernetes.io/managed-by"
 	finalizer   = "webservice.labhub.io/cleanup"
+	toolHold    = "tool.example.org/hold"
 )
 
 var (
@@ -85,8 +86,14 @@ const (
 	unlabelled    // made by hand
 	labelOnly     // made by hand, our source label included
 	otherSources  // has the label of another source
-	terminating   // deleted, waits for a finalizer
+	terminating   // deleted, waits for another tool's finalizer
 	suspendedLive // has the annotation that suspends
+
+	cleaning           // deleted, waits for our finalizer
+	cleaningShared     // the same, with another tool's finalizer on both sides of ours
+	cleaningSuspended  // the same as cleaning, with the annotation that suspends
+	cleaningUnlabelled // the same, made by hand
+	cleaningOthers     // the same, of another source
 	liveKinds
 )
 
@@ -118,11 +125,27 @@ func liveState(kind int) Live {
 	case otherSources:
 		ws.Labels[sourceLabel] = "other"
 	case terminating:
-		ws.DeletionTimestamp = &longAgo
+		ws.DeletionTimestamp, ws.Finalizers = &longAgo, []string{toolHold}
 	case suspendedLive:
 		ws.Annotations["webservice.labhub.io/reconcile"] = "disabled"
+	case cleaning, cleaningShared, cleaningSuspended, cleaningUnlabelled, cleaningOthers:
+		return cleaningState(kind)
 	}
 	return Live{ws, ours}
+}
+
+// cleaningState is what cleaning is said to be the same as, deleted.
+func cleaningState(kind int) Live {
+	same := map[int]int{
+		cleaning: inSync, cleaningShared: inSync, cleaningSuspended: suspendedLive,
+		cleaningUnlabelled: unlabelled, cleaningOthers: otherSources,
+	}
+	l := liveState(same[kind])
+	l.DeletionTimestamp, l.Finalizers = &longAgo, []string{finalizer}
+	if kind == cleaningShared {
+		l.Finalizers = []string{toolHold, finalizer, toolHold + "2"}
+	}
+	return l
 }
 
 // What the live status says.
