@@ -44,7 +44,7 @@ func (e *Engine) Take(s *source.Snapshot) {
 	e.snapshot, e.known = s, e.known || s.Complete
 	e.usable = e.usable || s.Complete && e.sourceFault() == ""
 	changed := e.replaceDesired(s)
-	if e.queue == nil {
+	if e.queue == nil || e.over {
 		return
 	}
 	switch {

@@ -45,6 +45,8 @@ type Engine struct {
 	looked  bool
 	// fatal is an error that only a person can end: the lease is held elsewhere.
 	fatal error
+	// over: Wait has seen the end, and what happens after it is another's business.
+	over bool
 	// prepared is the last error of Prepare.
 	prepared error
 	// settled is closed and made anew whenever something changes that Wait waits for.
@@ -125,7 +127,7 @@ func signal(ch chan struct{}) {
 
 // wake makes key runnable. A key that waits doesn't any more. The engine is locked.
 func (e *Engine) wake(key plan.Key, trigger report.Trigger) {
-	if e.queue == nil {
+	if e.queue == nil || e.over {
 		return
 	}
 	it := e.items[key]

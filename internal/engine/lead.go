@@ -44,7 +44,7 @@ func (e *Engine) Lead(ctx context.Context) {
 func (e *Engine) open(queue workqueue.TypedDelayingInterface[plan.Key]) {
 	ready := e.cluster.State() == nil
 	e.mu.Lock()
-	e.ready = ready
+	e.ready, e.over = ready, false
 	trigger := report.TriggerLease
 	if e.tracker.Number() == 0 {
 		trigger = report.TriggerStart

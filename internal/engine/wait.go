@@ -25,12 +25,14 @@ type Outcome struct {
 // Wait waits until nothing can be done that hasn't been: every key is settled,
 // and none waits or backs off. It ends earlier where waiting can't help: the
 // source is missing, unreadable or empty, or another process holds the lease.
-// When ctx ends it returns how things stand then.
+// After such an end nothing is made runnable any more, so that the last report says
+// what Wait has returned. When ctx ends it returns how things stand then.
 func (e *Engine) Wait(ctx context.Context) Outcome {
 	for {
 		state := e.cluster.State()
 		e.mu.Lock()
 		o, over := e.outcome(state)
+		e.over = e.over || over
 		changed := e.settled
 		e.mu.Unlock()
 		if over || ctx.Err() != nil {

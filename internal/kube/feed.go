@@ -121,13 +121,22 @@ func (f *feed[T]) Replace(list []any, version string) error {
 	told := f.replace(fresh)
 	told = append(told, f.sweep(version)...)
 	first := !f.listed
-	f.listed = true
 	m.mu.Unlock()
 	m.tell(told)
 	if first {
-		m.listed()
+		f.setListed()
 	}
 	return nil
+}
+
+// setListed makes the mirror ready as far as the feed goes. What the list said has
+// been told by then: told later, it would be taken for news.
+func (f *feed[T]) setListed() {
+	m := f.mirror
+	m.mu.Lock()
+	f.listed = true
+	m.mu.Unlock()
+	m.listed()
 }
 
 // replace puts fresh in the place of what the feed told before, and returns the
