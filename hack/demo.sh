@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-dir=.demo
+dir=${DEMO_DIR:-.demo}
 lab_pid= hint_pid= controller_pid=
 
 # Every child gets a process group of its own. In a terminal, Ctrl-C then reaches
