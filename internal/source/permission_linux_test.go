@@ -101,3 +101,27 @@ func TestUnreadableRoot(t *testing.T) {
 		}
 	})
 }
+
+// A directory that holds the link to the source, and may be passed through but not
+// read, can't be watched: nobody would tell of a new link, so the source must poll.
+func TestAParentThatMayNotBeWatched(t *testing.T) {
+	parent := t.TempDir()
+	if err := os.Chmod(parent, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	asNobody(t, func(t *testing.T) {
+		w, err := newWatcher()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = w.Close() }()
+		_, err = w.Watch([]Directory{{Path: parent, Only: "link", ID: "1"}})
+		if !errors.Is(err, os.ErrPermission) {
+			t.Errorf("watching the link's directory: %v", err)
+		}
+		// One inside the source is a problem of its own, and told as such.
+		if _, err = w.Watch([]Directory{{Path: parent, ID: "1"}}); err != nil {
+			t.Errorf("watching a directory of the source: %v", err)
+		}
+	})
+}
