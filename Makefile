@@ -17,7 +17,7 @@ LAB_SOURCES := $(shell find cmd/labcluster -name '*.go' -o -name 'go.*')
 
 CONTROLLER_GEN := go tool -modfile=tools/controller-gen/go.mod controller-gen
 
-.PHONY: help build demo test lint generate bin/webservice-controller
+.PHONY: help build demo test bench lint generate bin/webservice-controller
 .PHONY: lint-format lint-generated lint-modules lint-code
 
 help: ## list the targets
@@ -43,6 +43,9 @@ test: build ## run every test; sets up what they need
 	@# The walk over all combinations is whole, and speed is measured, without the race detector.
 	go test -timeout 20m ./internal/plan ./internal/bench
 	$(LAB) go test -timeout 20m ./...
+
+bench: build ## measure speed and cost, against a bare loop and against bounds
+	go test -v -count=1 -timeout 20m ./internal/bench
 
 lint: lint-format lint-generated lint-modules lint-code ## format, linters, generated code up to date, modules tidy
 
