@@ -32,9 +32,6 @@ func converged(t testing.TB, n int) (*rig, []source.Object) {
 
 // TestPassAllocatesNothing: a turn in which nothing is to be done costs no memory.
 func TestPassAllocatesNothing(t *testing.T) {
-	if testing.CoverMode() != "" {
-		t.Skip("coverage allocates")
-	}
 	r, _ := converged(t, 1)
 	key := keysOf(r.Engine)[0]
 	turn := &run{}

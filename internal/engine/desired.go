@@ -33,7 +33,9 @@ func (e *Engine) Take(s *source.Snapshot) {
 	before := e.snapshot
 	first := s.Complete && !e.known
 	e.mu.Unlock()
-	e.logSource(before, s)
+	if !s.SameReading(before) {
+		e.logSource(before, s)
+	}
 	var live []plan.Key
 	if first || s.Cause == source.CauseInterval {
 		live = e.liveKeys()
@@ -43,7 +45,10 @@ func (e *Engine) Take(s *source.Snapshot) {
 	defer e.tellChange()
 	e.snapshot, e.known = s, e.known || s.Complete
 	e.usable = e.usable || s.Complete && e.sourceFault() == ""
-	changed := e.replaceDesired(s)
+	var changed []plan.Key
+	if !s.SameReading(before) {
+		changed = e.replaceDesired(s)
+	}
 	if e.queue == nil || e.over {
 		return
 	}
@@ -114,16 +119,16 @@ func (e *Engine) liveKeys() []plan.Key {
 	return keys
 }
 
-// wakeAll makes every key runnable that a file names or that is live. The
-// engine is locked.
+// wakeAll makes every key runnable that a file names or that is live, each once.
+// What is neither and was has an account that has to be closed. The engine is
+// locked.
 func (e *Engine) wakeAll(live []plan.Key, trigger report.Trigger) {
 	for _, key := range live {
-		e.wakeOne(key, trigger)
+		e.itemOf(key)
 	}
 	for key := range e.desired {
-		e.wakeOne(key, trigger)
+		e.itemOf(key)
 	}
-	// What is in neither was, and its account has to be closed.
 	for key := range e.items {
 		e.wakeOne(key, trigger)
 	}

@@ -130,16 +130,21 @@ func (e *Engine) wake(key plan.Key, trigger report.Trigger) {
 	if e.queue == nil || e.over {
 		return
 	}
+	e.itemOf(key).ready = true
+	if e.tracker.Wake(key, string(trigger)) {
+		e.begin(trigger)
+	}
+	e.queue.Add(key)
+}
+
+// itemOf is the account of an object, made where there is none. The engine is locked.
+func (e *Engine) itemOf(key plan.Key) *item {
 	it := e.items[key]
 	if it == nil {
 		it = &item{}
 		e.items[key] = it
 	}
-	it.ready = true
-	if e.tracker.Wake(key, string(trigger)) {
-		e.begin(trigger)
-	}
-	e.queue.Add(key)
+	return it
 }
 
 // begin opens the account of a cycle that has just begun. Where cycles aren't to

@@ -25,6 +25,8 @@ type Scanner struct {
 	cfg   Config
 	cache cache
 	prev  *Snapshot
+	// readings counts the snapshots that were built.
+	readings int64
 	// waiting says what keeps a scan from ending. It may be read at any time.
 	waiting atomic.Pointer[string]
 	// locked: a git command keeps the files from being read. It may be read at any time.
@@ -170,11 +172,18 @@ func (s *Scanner) lock(git checkout, now time.Time) gitLock {
 	return gitLock{path: path, held: true, fresh: age < staleLock}
 }
 
+// build makes the next snapshot, with a number of its own.
+func (s *Scanner) build(files []File, rootErr error) {
+	s.readings++
+	s.prev = Build(files, rootErr, s.prev)
+	s.prev.reading = s.readings
+}
+
 // lost makes the snapshot of a source that can't be read.
 func (s *Scanner) lost(err error) *Snapshot {
 	s.cache.dirty = true
 	s.dirs, s.root = nil, ""
-	s.prev = Build(nil, err, s.prev)
+	s.build(nil, err)
 	s.prev.Scanned = time.Now()
 	return s.prev.copy()
 }
@@ -183,7 +192,7 @@ func (s *Scanner) lost(err error) *Snapshot {
 // nothing changed either, the snapshot before still holds.
 func (s *Scanner) settled(l *look) *Snapshot {
 	if s.cache.dirty || s.prev == nil {
-		s.prev = Build(s.cache.files(), nil, s.prev)
+		s.build(s.cache.files(), nil)
 		s.cache.dirty = len(s.prev.Unsettled) > 0
 	}
 	out := s.prev.copy()

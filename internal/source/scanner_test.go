@@ -341,3 +341,21 @@ func TestLargeFilesAreNotRead(t *testing.T) {
 		}
 	})
 }
+
+// Scans between which nothing changed say so, so that nobody compares what is equal.
+func TestSameReading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := writeTree(t, map[string]string{"a.yaml": named("a")})
+		s := NewScanner(config(dir))
+		first, second := scan(t, s), scan(t, s)
+		if !second.SameReading(first) || first.SameReading(nil) || Build(nil, nil, nil).SameReading(Build(nil, nil, nil)) {
+			t.Error("two scans of the same files, or two that nobody scanned")
+		}
+		if err := os.Rename(filepath.Join(dir, "a.yaml"), filepath.Join(dir, "b.yaml")); err != nil {
+			t.Fatal(err)
+		}
+		if moved := scan(t, s); moved.SameReading(second) || !moved.Same(second) {
+			t.Error("a file that moved: its content is the same, its place isn't")
+		}
+	})
+}
