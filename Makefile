@@ -41,7 +41,8 @@ demo: build ## start a control plane and the controller on desired/; Ctrl-C ends
 test: build ## run every test; sets up what they need
 	go test -race -timeout 20m $$(go list ./... | grep -v /internal/bench)
 	@# The walk over all combinations is whole, and speed is measured, without the race detector.
-	go test -timeout 20m ./internal/plan ./internal/bench
+	go test -timeout 20m ./internal/plan
+	go test -timeout 20m ./internal/bench
 	$(LAB) go test -timeout 20m ./...
 
 bench: build ## measure speed and cost, against a bare loop and against bounds

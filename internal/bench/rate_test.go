@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,11 +15,13 @@ import (
 )
 
 // The work, how often each side does it, and the share of the bare loop's rate
-// that the controller must reach.
+// that the controller must reach. A noisy machine gets more rounds before the
+// median of all of them counts.
 const (
-	objects  = 1000
-	rounds   = 5
-	leastOf1 = 0.9
+	objects   = 1000
+	rounds    = 5
+	tries     = 4
+	leastRate = 0.9
 )
 
 // TestRateAgainstBareLoop brings 1,000 WebServices from nothing to converged,
@@ -31,21 +34,28 @@ func TestRateAgainstBareLoop(t *testing.T) {
 	controller := controllerBinary(t)
 	var ours, theirs []time.Duration
 	ratio := 0.0
-	// A noisy machine gets a second chance: with twice the runs.
-	for range 2 {
+	for range tries {
 		for range rounds {
-			once := onceArgs(t, cluster) // before the other's turn: files that rest aren't waited for
-			theirs = append(theirs, timed(t, bare, cluster.Kubeconfig, cluster.Namespace(t), fmt.Sprint(objects)))
-			ours = append(ours, timed(t, controller, once...))
+			once := onceArgs(t, cluster)
+			loop := []string{cluster.Kubeconfig, cluster.Namespace(t), fmt.Sprint(objects)}
+			// Who goes first doesn't stay the same, and each begins with a server at rest:
+			// what one leaves for the garbage collector isn't the other's work.
+			if len(ours)%2 == 0 {
+				theirs = append(theirs, timed(t, cluster, bare, loop...))
+				ours = append(ours, timed(t, cluster, controller, once...))
+			} else {
+				ours = append(ours, timed(t, cluster, controller, once...))
+				theirs = append(theirs, timed(t, cluster, bare, loop...))
+			}
 		}
 		ratio = median(theirs).Seconds() / median(ours).Seconds()
 		t.Logf("%d WebServices, medians of %d runs: controller %v, bare loop %v; %.2f of its rate",
 			objects, len(ours), median(ours).Round(time.Millisecond), median(theirs).Round(time.Millisecond), ratio)
-		if ratio >= leastOf1 {
+		if ratio >= leastRate {
 			return
 		}
 	}
-	t.Errorf("the controller reaches %.2f of the bare loop's rate, want at least %.2f", ratio, leastOf1)
+	t.Errorf("the controller reaches %.2f of the bare loop's rate, want at least %.2f", ratio, leastRate)
 }
 
 // onceArgs makes a source of its own for each run.
@@ -67,8 +77,9 @@ func onceArgs(t *testing.T, cluster *labtest.Cluster) []string {
 	}
 }
 
-func timed(t *testing.T, name string, args ...string) time.Duration {
+func timed(t *testing.T, cluster *labtest.Cluster, name string, args ...string) time.Duration {
 	t.Helper()
+	awaitRest(t, cluster)
 	began := time.Now()
 	out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput()
 	took := time.Since(began)
@@ -76,6 +87,26 @@ func timed(t *testing.T, name string, args ...string) time.Duration {
 		t.Fatalf("%s: %v\n%s", filepath.Base(name), err, out)
 	}
 	return took
+}
+
+// awaitRest waits until the server does next to nothing of its own.
+func awaitRest(t *testing.T, cluster *labtest.Cluster) {
+	t.Helper()
+	const look, share = 300 * time.Millisecond, 0.15
+	before, at := cluster.CPUTime(t), time.Now()
+	labtest.Eventually(t, 30*time.Second, func() error {
+		since := time.Since(at)
+		if since < look {
+			return errors.New("still looking")
+		}
+		used := cluster.CPUTime(t)
+		busy := (used - before).Seconds() / since.Seconds()
+		before, at = used, time.Now()
+		if busy > share {
+			return fmt.Errorf("the server uses %.2f of a CPU", busy)
+		}
+		return nil
+	})
 }
 
 func median(d []time.Duration) time.Duration {
