@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -156,6 +157,31 @@ func (a *app) listen(ctx context.Context) error {
 	}
 	a.log.Warn("going on without http", "err", err)
 	return nil
+}
+
+// lease is what writes ask for leave.
+type lease interface {
+	Check(ctx context.Context) error
+	TakenOver() time.Time
+}
+
+// gate lets a write through while the lease is ours. A deletion waits longer after
+// the lease was taken from another holder: with once, that is known only when the
+// first write asks for it.
+func (a *app) gate(l lease) kube.Gate {
+	return func(ctx context.Context, kind plan.StepKind) error {
+		if err := l.Check(ctx); err != nil || kind != plan.StepDelete {
+			return err
+		}
+		at := l.TakenOver()
+		if left := time.Until(at.Add(a.cfg.Prune.AfterTakeover)); !at.IsZero() && left > 0 {
+			return &plan.Failure{
+				Class: plan.NotReady, RetryAfter: left,
+				Phrase: "nothing is deleted so soon after the lease was taken from another holder",
+			}
+		}
+		return nil
+	}
 }
 
 // started is the parts that run beside the reconciling itself, and how they end.

@@ -42,7 +42,7 @@ func once(cmd *cobra.Command, p *Process, timeout time.Duration) error {
 	defer a.close()
 	lease := a.cluster.NewLazyLease(a.cfg.Lease.Namespace, a.cfg.Source.Name, a.out.Identity())
 	a.engine.SetHolder("", false)
-	parts := a.start(ctx, lease.Check)
+	parts := a.start(ctx, a.gate(lease))
 	stopLeading := background(ctx, a.engine.Lead)
 
 	waiting, cancel := context.WithTimeout(ctx, timeout)

@@ -36,7 +36,7 @@ func run(cmd *cobra.Command, p *Process) error {
 	}
 	var lease *kube.Lease
 	lease = a.cluster.NewLease(a.cfg.Lease.Namespace, a.cfg.Source.Name, a.out.Identity(), func() { a.leaseChanged(ctx, lease) })
-	parts := a.start(ctx, lease.Check)
+	parts := a.start(ctx, a.gate(lease))
 	a.cluster.WaitAble(ctx)
 	err = lease.Hold(ctx, a.engine.Lead)
 	parts.stopSource()

@@ -50,8 +50,40 @@ type Options struct {
 	// aren't to be told apart: all of them then have one account, number 1. ""
 	// tells them apart.
 	Trigger report.Trigger
+	// TakenOver is when the lease was taken from another holder; zero where it
+	// wasn't, or isn't ours. It is asked from any goroutine and returns at once.
+	TakenOver func() time.Time
+	// Rescan asks the source for another look soon. It returns at once.
+	Rescan func()
+	// Approvals are people's words about held deletions.
+	Approvals Approvals
+	// Evidence takes what was seen and decided; nil keeps none.
+	Evidence Evidence
 	// Publish takes each report. It is called from one goroutine, and may take
 	// its time: meanwhile reconciling goes on.
 	Publish func(*report.Report)
 	Log     *slog.Logger
+}
+
+// Approvals are people's words about held deletions, by the digest of the set
+// that they are about. An error is told and counts as no approval.
+type Approvals interface {
+	// Approved says whether the set with that digest is approved.
+	Approved(digest string) (bool, error)
+	// Retain removes every approval but the one of that digest; "" removes all.
+	Retain(digest string) error
+	// Command is what a person types to approve that digest.
+	Command(digest string) string
+}
+
+// Evidence keeps what was seen and decided of each object. Its methods are called
+// with every verdict and step, from any goroutine, and must return at once.
+type Evidence interface {
+	// Decided tells a decision and what it was made from.
+	Decided(in *plan.Input, d *plan.Decision)
+	// Cleaned tells what was removed of an object that was deleted, once our
+	// finalizer is off it.
+	Cleaned(key plan.Key, live plan.Live, removed string, left []string)
+	// Gone tells that the object neither exists nor is asked for any more.
+	Gone(key plan.Key)
 }

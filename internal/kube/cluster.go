@@ -44,8 +44,9 @@ type Options struct {
 	CRD []byte
 }
 
-// Gate is asked before every write. An error of it keeps the write from being sent.
-type Gate func(context.Context) error
+// Gate is asked before every write of a step. An error of it keeps the write from
+// being sent.
+type Gate func(ctx context.Context, kind plan.StepKind) error
 
 // Cluster is the mirrored cluster and the way to write to it.
 type Cluster struct {

@@ -42,7 +42,7 @@ func (c *Cluster) Prepare(ctx context.Context) error {
 	if !c.unprepared() {
 		return nil
 	}
-	if err := c.gate(ctx); err != nil {
+	if err := c.gate(ctx, plan.StepNone); err != nil {
 		return failure(err)
 	}
 	force := true

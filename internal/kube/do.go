@@ -16,7 +16,7 @@ import (
 // Do carries out one step. Its effect is in the mirror when Do returns. The error
 // is a *plan.Failure.
 func (c *Cluster) Do(ctx context.Context, key plan.Key, step *plan.Step) (answer plan.Answer, err error) {
-	if err := c.gate(ctx); err != nil {
+	if err := c.gate(ctx, step.Kind); err != nil {
 		return plan.Answer{}, failure(err)
 	}
 	switch step.Kind {

@@ -42,6 +42,9 @@ type Lease struct {
 	renewed time.Time
 	// refused is the error of the last claim or renewal, or nil.
 	refused error
+	// takenOver is when the lease was last taken from another holder; zero if the
+	// present term began otherwise.
+	takenOver time.Time
 }
 
 // HeldError says that another process holds the lease.
@@ -67,7 +70,7 @@ func (c *Cluster) NewLease(namespace, name, identity string, changed func()) *Le
 			LeaseMeta: meta, Client: c.lease.leases,
 			LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
 		},
-		tried: l.tried, answered: c.noteLease,
+		tried: l.tried, claimed: l.claimed, answered: c.noteLease,
 	}
 	return l
 }
@@ -216,6 +219,24 @@ func (l *Lease) tried(at time.Time, err error) {
 	}
 }
 
+// claimed notes whom the lease was claimed from; "" is nobody, since it was free.
+func (l *Lease) claimed(from string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.takenOver = time.Time{}
+	if from != "" && from != l.identity {
+		l.takenOver = time.Now()
+	}
+}
+
+// TakenOver is when the lease was taken from another holder that had not released
+// it; zero where the term began otherwise.
+func (l *Lease) TakenOver() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.takenOver
+}
+
 func (l *Lease) refusal() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -251,9 +272,11 @@ func (l *Lease) Check(context.Context) error {
 // keeps a process that was held up from releasing a lease that is another's by now.
 type timedLock struct {
 	resourcelock.Interface
-	// seen is the holder that the last look saw.
+	// seen is the holder by the last look or write.
 	seen  string
 	tried func(at time.Time, err error)
+	// claimed is told who held the lease before it became ours.
+	claimed func(from string)
 	// answered is told how each request went.
 	answered func(verb string, err error)
 }
@@ -270,7 +293,12 @@ func (l *timedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord
 
 // Create claims a lease that doesn't exist yet.
 func (l *timedLock) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
-	return l.timed(r, "create", func() error { return l.Interface.Create(ctx, r) })
+	err := l.timed(r, "create", func() error { return l.Interface.Create(ctx, r) })
+	if err == nil {
+		l.claimed("")
+		l.seen = r.HolderIdentity
+	}
+	return err
 }
 
 // Update claims, renews or releases the lease.
@@ -278,7 +306,14 @@ func (l *timedLock) Update(ctx context.Context, r resourcelock.LeaderElectionRec
 	if r.HolderIdentity == "" && l.seen != l.Identity() {
 		return nil
 	}
-	return l.timed(r, "update", func() error { return l.Interface.Update(ctx, r) })
+	err := l.timed(r, "update", func() error { return l.Interface.Update(ctx, r) })
+	if err == nil {
+		if r.HolderIdentity == l.Identity() && l.seen != l.Identity() {
+			l.claimed(l.seen)
+		}
+		l.seen = r.HolderIdentity
+	}
+	return err
 }
 
 func (l *timedLock) timed(r resourcelock.LeaderElectionRecord, verb string, write func() error) error {

@@ -107,6 +107,10 @@ func (l *Lease) denied(err error) error {
 	return nil
 }
 
+// TakenOver is when the lease was taken from another holder that had not released
+// it; zero where it wasn't.
+func (l *LazyLease) TakenOver() time.Time { return l.lease.TakenOver() }
+
 // Close releases the lease if it was taken.
 func (l *LazyLease) Close() {
 	l.take.Do(func() {})

@@ -60,6 +60,8 @@ type Decision struct {
 	Error bool
 	// Suspended: the object asks to be left alone.
 	Suspended bool
+	// Held: the object's deletion is held by the guard.
+	Held bool
 }
 
 // Verdict is true where no step is left to be taken now.
@@ -86,6 +88,10 @@ const (
 	StepWriteStatus
 	// StepDropFinalizer takes our finalizer off the WebService, and no other.
 	StepDropFinalizer
+	// StepAdoptFields makes ours what kubectl's client-side apply owns.
+	StepAdoptFields
+	// StepDelete deletes the WebService, since its file is gone.
+	StepDelete
 )
 
 // What steps write. Steps on the same part undo each other's outcomes.
@@ -96,6 +102,8 @@ const (
 	partChild
 	partStatus
 	partFinalizers
+	partOwnership
+	partObject
 	parts
 )
 
@@ -111,6 +119,10 @@ func (k StepKind) part() int {
 		return partStatus
 	case StepDropFinalizer:
 		return partFinalizers
+	case StepAdoptFields:
+		return partOwnership
+	case StepDelete:
+		return partObject
 	default:
 		return partNone
 	}
@@ -133,6 +145,10 @@ func (k StepKind) String() string {
 		return "write the status"
 	case StepDropFinalizer:
 		return "drop the finalizer"
+	case StepAdoptFields:
+		return "take over the fields of kubectl's client-side apply"
+	case StepDelete:
+		return "delete the WebService"
 	default:
 		return "nothing"
 	}

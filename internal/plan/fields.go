@@ -24,6 +24,9 @@ type Fields struct {
 	// LabelsBy and AnnotationsBy name another manager by the key that it owns;
 	// nil where there is none.
 	LabelsBy, AnnotationsBy map[string]string
+	// ClientSide: kubectl's client-side apply owns fields of its own, which a file
+	// that doesn't state them any more couldn't release.
+	ClientSide bool
 }
 
 // HasLabel says whether our own apply owns the label key.

@@ -26,6 +26,17 @@ type Input struct {
 	Live  Live
 	Child Child
 
+	// Removal is the guard's word where no file names the live object.
+	Removal Removal
+	// CreationHeld: a size rule holds deletions, so nothing new is created.
+	CreationHeld bool
+	// Dependencies are the objects that have to be done before this one's
+	// ConfigMap is made.
+	Dependencies []Dependency
+	// Contested lists the paths of fields that somebody else keeps changing back.
+	// It is sorted, and nil where there are none.
+	Contested []string
+
 	Namespace NamespaceState
 	CRD       CRD
 
@@ -53,6 +64,7 @@ type Policy struct {
 	Unlabelled bool
 	// CreateNamespaces says whether a missing namespace is created.
 	CreateNamespaces bool
+	Prune            PrunePolicy
 }
 
 // Desired is what a file states about a WebService, and nothing else: defaults
@@ -68,6 +80,8 @@ type Desired struct {
 	Finalizers  []string
 	// Suspended: the file's reconcile annotation is disabled.
 	Suspended bool
+	// DependsOn are the objects that must be ready first.
+	DependsOn []Key
 	// Digest is equal for equal contents, whichever file they come from.
 	Digest string
 }
