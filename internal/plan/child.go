@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,11 +134,7 @@ func controllerOf(owners []metav1.OwnerReference, name string) types.UID {
 // childContent is what the child of l shall have; c is the live one or absent.
 func childContent(c *Child, l *Live) *ChildContent {
 	content := &ChildContent{
-		Data: map[string]string{
-			dataImage:    l.Spec.Image,
-			dataReplicas: itoa(l.Replicas()),
-			dataTier:     l.Tier(),
-		},
+		Data:   dataOf(l),
 		Labels: map[string]string{v1.ManagedByLabel: v1.Manager},
 		Owners: owners(c.Owners, l),
 	}
@@ -148,6 +145,20 @@ func childContent(c *Child, l *Live) *ChildContent {
 	}
 	slices.Sort(content.DropData)
 	return content
+}
+
+func dataOf(l *Live) map[string]string {
+	return map[string]string{
+		dataImage:    l.Spec.Image,
+		dataReplicas: itoa(l.Replicas()),
+		dataTier:     l.Tier(),
+	}
+}
+
+// speaksOf says whether c was made from l as it is: somebody may have changed the
+// spec, or replaced the object, while c was on its way.
+func (c *ChildContent) speaksOf(l *Live) bool {
+	return maps.Equal(c.Data, dataOf(l)) && controllerOf(c.Owners, l.Name) == l.UID
 }
 
 // owners is the live list with exactly one reference to l, a controller's and the

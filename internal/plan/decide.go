@@ -18,14 +18,17 @@ const recheck = 5 * time.Second
 // is the step, and the verdict follows when it is written.
 func Decide(in *Input) Decision {
 	v := judge(in)
+	d := v.Decision
 	if v.Verdict() && v.ready != (readiness{}) && in.Live.Exists() {
-		return statusFirst(in, v)
+		d = statusFirst(in, v)
 	}
-	return v.Decision
+	// A hold is told of whatever else is the matter: it never looks converged.
+	d.Held = in.removal().State == RemovalHeld
+	return d
 }
 
 // verdict is a decision with what it means for the condition Ready. The zero
-// readiness: no status is to be written.
+// readiness: no status is to be written. Without an action it is no decision.
 type verdict struct {
 	Decision
 	ready readiness
@@ -46,6 +49,20 @@ func judge(in *Input) verdict {
 		return nothing(noSource)
 	case !in.CRD.Ready:
 		return wait(WebService, in.CRD.Reason, readiness{})
+	}
+	// A CRD that is being deleted takes all objects with it: nothing is pruned
+	// beside that, thus the CRD comes first.
+	if r := in.removal(); r.State == RemovalAllowed {
+		return remove(in, r, belongs)
+	}
+	return judgePlaced(in, belongs)
+}
+
+const noSource = "the object comes from no source, and reconcile.unlabelled is off"
+
+// judgePlaced sees to the object's place before the object.
+func judgePlaced(in *Input, belongs Belongs) verdict {
+	switch {
 	case !in.Known && !in.Live.Exists():
 		return wait(WebService, "the source hasn't been read whole yet, and until then nothing is created", readiness{})
 	case in.Namespace == NamespaceMissing:
@@ -58,21 +75,20 @@ func judge(in *Input) verdict {
 	return judgeLive(in, belongs)
 }
 
-const noSource = "the object comes from no source, and reconcile.unlabelled is off"
-
 // judgeLive compares a live object that is ours to reconcile with its file, and
 // its child with it. A spec that the server doesn't take is no reason to neglect
 // the child of the one that it has.
 func judgeLive(in *Input, belongs Belongs) verdict {
 	var spec verdict
 	if d := in.file(); d != nil {
-		if changes := Drift(d, &in.Live); changes != nil {
-			if spec = update(in, changes); !spec.Verdict() {
-				return spec
-			}
+		if spec = judgeSpec(in, d); spec.Action != "" && !spec.Verdict() {
+			return spec
 		}
 	}
-	child := judgeChild(in, belongs)
+	child := judgeDependencies(in)
+	if child.Action == "" {
+		child = judgeChild(in, belongs)
+	}
 	if spec.Action != "" && child.Verdict() {
 		return spec
 	}
@@ -133,24 +149,11 @@ func namespaceMissing(in *Input) verdict {
 		return wait(Namespace, "the namespace doesn't exist: create it, or switch namespaces.create on", missing)
 	case in.Outcomes.Of(step.Kind).Sent:
 		return wait(Namespace, "the namespace was created and isn't there yet", missing)
+	case in.CreationHeld:
+		return heldBack(Namespace, missing)
 	default:
 		return attempt(in, step, Create, Namespace, "the namespace doesn't exist", nil)
 	}
-}
-
-func create(in *Input) verdict {
-	step := Step{Kind: StepApply, Desired: in.file()}
-	return attempt(in, step, Create, WebService, "the file asks for it and the cluster doesn't have it", nil)
-}
-
-func update(in *Input, changes []Change) verdict {
-	step := Step{
-		Kind:            StepApply,
-		Desired:         in.file(),
-		UID:             in.Live.UID,
-		ResourceVersion: in.Live.ResourceVersion,
-	}
-	return attempt(in, step, Update, WebService, sentence(changes), changes)
 }
 
 func judgeChild(in *Input, belongs Belongs) verdict {
@@ -163,8 +166,7 @@ func judgeChild(in *Input, belongs Belongs) verdict {
 		return failing(ConfigMap, "a ConfigMap of that name belongs to someone else: remove or rename it, or rename the WebService",
 			readiness{reason: v1.ReasonNameConflict, message: "A ConfigMap of the name " + v1.ChildName(in.Key.Name) + " belongs to someone else"})
 	case ClaimAbsent:
-		step := Step{Kind: StepCreateChild, Child: childContent(&in.Child, &in.Live)}
-		return attempt(in, step, Create, ConfigMap, "the ConfigMap doesn't exist", nil)
+		return createChild(in)
 	case ClaimStale:
 		if !in.Child.Terminating {
 			return deleteChild(in, "the ConfigMap belongs to an earlier object of this name", nil)
@@ -179,9 +181,15 @@ func judgeChild(in *Input, belongs Belongs) verdict {
 	return done(in, belongs)
 }
 
+func createChild(in *Input) verdict {
+	step := Step{Kind: StepCreateChild, Child: childContent(&in.Child, &in.Live)}
+	return attempt(in, step, Create, ConfigMap, "the ConfigMap doesn't exist", []Change{made()})
+}
+
 func mendChild(in *Input, changes []Change) verdict {
 	if in.Child.Immutable && dataDrift(&in.Child, &in.Live) != nil {
-		return deleteChild(in, "the ConfigMap is immutable, and "+sentence(changes), changes)
+		reason := "the ConfigMap is immutable, and " + sentence(changes)
+		return deleteChild(in, reason, append(changes, made())) // which isn't done where none could be made after
 	}
 	step := Step{
 		Kind:            StepUpdateChild,
@@ -199,18 +207,14 @@ func deleteChild(in *Input, reason string, changes []Change) verdict {
 
 // done is the verdict on an object that is as it should be.
 func done(in *Input, belongs Belongs) verdict {
-	v := nothing("spec, ConfigMap and status are as they should be")
-	v.ready = readiness{ready: true, reason: v1.ReasonReconciled, message: "The ConfigMap says what the spec says"}
-	switch {
-	case in.Broken:
-		v.Reason = "its file can't be used, so the object is kept as it is"
-	case in.Desired != nil:
-	case !in.Known:
-		v.Reason = "the source hasn't been read whole yet, so the object is kept as it is"
-	case belongs == Ours:
-		v.Reason = "no file; pruning is off"
-	default:
-		v.Reason = "no file: made by hand, and its ConfigMap and status are as they should be"
+	ready := readiness{ready: true, reason: v1.ReasonReconciled, message: "The ConfigMap says what the spec says"}
+	if in.Desired == nil && !in.Broken {
+		return unnamed(in, belongs, ready)
 	}
+	v := nothing("spec, ConfigMap and status are as they should be")
+	if in.Broken {
+		v.Reason = "its file can't be used, so the object is kept as it is"
+	}
+	v.ready = ready
 	return v
 }

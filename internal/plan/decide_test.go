@@ -21,8 +21,19 @@ func inOrder() []obstacle {
 		{"terminating", func(in *Input) { in.Live.DeletionTimestamp = &longAgo }, "the object is being deleted"},
 		{"suspended", func(in *Input) { in.Live.Annotations["webservice.labhub.io/reconcile"] = "disabled" }, "suspended by the annotation"},
 		{"CRD away", func(in *Input) { in.CRD = CRD{Reason: "the CRD isn't there"} }, "the CRD isn't there"},
+		{"removed", func(in *Input) {
+			in.Desired, in.Removal, in.Policy.Prune.Enabled = nil, Removal{State: RemovalAllowed, Reason: "its file is gone"}, true
+		}, "its file is gone"},
 		{"namespace terminating", func(in *Input) { in.Namespace = NamespaceTerminating }, "the namespace is being deleted"},
-		{"spec drift", func(in *Input) { in.Desired.Image = newImage }, "spec.image is "},
+		{"fields of kubectl's", func(in *Input) { in.Live.Fields.ClientSide = true }, "kubectl's client-side apply owns fields"},
+		{"spec drift", func(in *Input) {
+			if in.Desired != nil {
+				in.Desired.Image = newImage
+			}
+		}, "spec.image is "},
+		{"dependency", func(in *Input) {
+			in.Dependencies = []Dependency{{Key: Key{Namespace: "crd-lab", Name: "db"}, Reason: "it doesn't exist yet"}}
+		}, "waits for crd-lab/db: it doesn't exist yet"},
 		{"child conflict", func(in *Input) { in.Child.Owners = append(in.Child.Owners[:0], foreignOwner(true)) }, "a ConfigMap of that name belongs to someone else"},
 		{"child drift", func(in *Input) { in.Child.Data["image"] = "drifted" }, "data.image is "},
 		{"status drift", func(in *Input) { in.Live.Status.ObservedGeneration = 1 }, "the status isn't up to date"},
@@ -104,6 +115,16 @@ func TestRules(t *testing.T) {
 		{"no namespace, though it was created", func(in *Input) {
 			in.Live, in.Namespace, in.Outcomes[partNamespace].Sent = Live{}, NamespaceMissing, true
 		}, "the namespace was created and isn't there yet"},
+		{"deletions held, no object", func(in *Input) { in.Live, in.CreationHeld = Live{}, true }, "waits for held deletions"},
+		{"deletions held, no object and no namespace", func(in *Input) {
+			in.Live, in.CreationHeld, in.Namespace = Live{}, true, NamespaceMissing
+		}, "waits for held deletions"},
+		{"deletions held, no object, and the namespace isn't to be created", func(in *Input) {
+			in.Live, in.CreationHeld, in.Namespace, in.Policy.CreateNamespaces = Live{}, true, NamespaceMissing, false
+		}, "the namespace doesn't exist: create it, or switch namespaces.create on"},
+		{"deletions held, the spec differs", func(in *Input) { in.CreationHeld, in.Desired.Image = true, newImage },
+			`spec.image is "nginx:1.27" and should be "nginx:1.28"`},
+		{"deletions held, no child", func(in *Input) { in.CreationHeld, in.Child = true, Child{} }, "the ConfigMap doesn't exist"},
 		{"the namespace goes, no object", func(in *Input) { in.Live, in.Namespace = Live{}, NamespaceTerminating },
 			"the namespace is being deleted"},
 		{"the namespace goes, an object without status", func(in *Input) {
@@ -224,6 +245,10 @@ func TestPreconditions(t *testing.T) {
 		{"update the child", func(in *Input) { in.Child.Labels = nil }, Step{Kind: StepUpdateChild, UID: "uid-child", ResourceVersion: "child-1"}},
 		{"delete the child", func(in *Input) { in.Child = childState(childStale, image) }, Step{Kind: StepDeleteChild, UID: "uid-child", ResourceVersion: "child-1"}},
 		{"write the status", func(in *Input) { in.Live.Status.Replicas = 1 }, Step{Kind: StepWriteStatus, ResourceVersion: "live-1"}},
+		{"adopt fields", func(in *Input) { in.Live.Fields.ClientSide = true }, Step{Kind: StepAdoptFields, UID: "uid-live", ResourceVersion: "live-1"}},
+		{"delete", func(in *Input) {
+			in.Desired, in.Removal, in.Policy.Prune.Enabled = nil, Removal{State: RemovalAllowed, Reason: "its file is gone"}, true
+		}, Step{Kind: StepDelete, UID: "uid-live", ResourceVersion: "live-1"}},
 		{"delete the child of a deleted object", func(in *Input) { in.Live = liveState(cleaning) },
 			Step{Kind: StepDeleteChild, UID: "uid-child", ResourceVersion: "child-1"}},
 		{"drop the only finalizer", func(in *Input) { in.Live, in.Child = liveState(cleaning), Child{} },

@@ -52,6 +52,9 @@ type Decision struct {
 	Reason string
 	Target Target
 	Step   Step
+	// Changes are the fields that Step changes of what is there, and "configmap"
+	// where it makes a ConfigMap or makes way for one. nil for a verdict.
+	Changes []Change
 
 	// After is how long a requeue waits, unless something happens before. 0 with
 	// Error set: by the object's backoff.
@@ -60,7 +63,8 @@ type Decision struct {
 	Error bool
 	// Suspended: the object asks to be left alone.
 	Suspended bool
-	// Held: the object's deletion is held by the guard.
+	// Held: the object's deletion is held by the guard, whatever else the decision
+	// is about.
 	Held bool
 }
 

@@ -8,11 +8,15 @@ import (
 )
 
 // AbsencesDigest names a set of absences of the source called name: another
-// object, or another uid under a known name, makes it another digest. The order
-// doesn't matter. absences is sorted by it.
+// object, or another uid under a known name, makes it another digest. Their order,
+// and how long they have been absent, don't matter.
 func AbsencesDigest(name string, absences []Absence) string {
-	slices.SortFunc(absences, func(a, b Absence) int {
-		return cmp.Or(cmp.Compare(a.Key.Namespace, b.Key.Namespace), cmp.Compare(a.Key.Name, b.Key.Name))
+	sorted := slices.SortedFunc(slices.Values(absences), func(a, b Absence) int {
+		return cmp.Or(
+			cmp.Compare(a.Key.Namespace, b.Key.Namespace),
+			cmp.Compare(a.Key.Name, b.Key.Name),
+			cmp.Compare(a.UID, b.UID),
+		)
 	})
 	hash := sha256.New()
 	write := func(parts ...string) {
@@ -22,8 +26,8 @@ func AbsencesDigest(name string, absences []Absence) string {
 		}
 	}
 	write(name)
-	for i := range absences {
-		write(absences[i].Key.String(), string(absences[i].UID))
+	for i := range sorted {
+		write(sorted[i].Key.String(), string(sorted[i].UID))
 	}
 	return hex.EncodeToString(hash.Sum(nil))
 }

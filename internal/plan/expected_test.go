@@ -4,7 +4,7 @@ package plan
 type situation struct {
 	desired, live, status, child, namespace int
 	crdAway, onlyLabelled                   bool
-	server                                  int
+	extra, server                           int
 }
 
 // The server's behaviours. Those that refuse stand in the order of the steps.
@@ -17,11 +17,15 @@ const (
 	refusesDeleteChild
 	refusesStatus
 	refusesDrop
+	refusesAdopt
+	refusesDelete
 	mutatesSpec
 	mutatesChild
 	dropsStatus        // silently, as a webhook might
 	dropsUnknownStatus // as a CRD does that doesn't declare all, and is known to
 	keepsFinalizer     // silently
+	keepsClientSide    // silently
+	holdsDeleted       // by another tool's finalizer
 	serverKinds
 )
 
@@ -32,6 +36,7 @@ type ending struct {
 	target    Target
 	isError   bool
 	suspended bool
+	held      bool
 	// ready and reason are what the condition Ready must say in the end; ready
 	// is "" where the status must be the one of the start.
 	ready, reason string
@@ -74,7 +79,7 @@ var untouchable = []row{
 	{"suspended on the object", is(suspendedLive), ending{action: Noop, suspended: true}},
 	{"suspended in the file", says(suspendedByFile), ending{action: Noop, suspended: true}},
 	{"nowhere", both(is(absent), says(unknown, removed, broken, brokenTwice)), ending{action: Noop}},
-	{"nobody's and not asked for", both(both(is(unlabelled, labelOnly), says(unknown, removed, broken, brokenTwice)), unlabelledOff), ending{action: Noop}},
+	{"nobody's and not asked for", both(both(is(unlabelled, labelOnly, handApplied), says(unknown, removed, broken, brokenTwice)), unlabelledOff), ending{action: Noop}},
 	{"no CRD", func(s situation) bool { return s.crdAway }, ending{action: Requeue}},
 	{"not created before the source is known", both(is(absent), says(unknownEqual, unknownImage)), ending{action: Requeue}},
 }
@@ -117,16 +122,43 @@ const (
 )
 
 var applied = map[int][liveKinds]int{
-	//                  absent       inSync       edited       taken        unlabelled        labelOnly
-	unknownEqual:      {absent: spec, inSync: none, edited: spec, taken: meta, unlabelled: meta, labelOnly: meta},
-	unknownImage:      {absent: spec, inSync: spec, edited: spec, taken: spec, unlabelled: spec, labelOnly: spec},
-	equal:             {absent: spec, inSync: none, edited: spec, taken: meta, unlabelled: meta, labelOnly: meta},
-	otherImage:        {absent: spec, inSync: spec, edited: spec, taken: spec, unlabelled: spec, labelOnly: spec},
-	replicasGone:      {absent: spec, inSync: spec, edited: spec, taken: spec, unlabelled: meta, labelOnly: meta},
-	labelDiffers:      {absent: spec, inSync: meta, edited: spec, taken: meta, unlabelled: meta, labelOnly: meta},
-	annotationDiffers: {absent: spec, inSync: meta, edited: spec, taken: meta, unlabelled: meta, labelOnly: meta},
-	finalizerNamed:    {absent: spec, inSync: meta, edited: spec, taken: meta, unlabelled: meta, labelOnly: meta},
+	unknownEqual: {
+		absent: spec, inSync: none, edited: spec, taken: meta, unlabelled: meta, labelOnly: meta,
+		finalized: meta, clientSide: meta, handApplied: meta, pruneDisabled: none,
+	},
+	unknownImage: {
+		absent: spec, inSync: spec, edited: spec, taken: spec, unlabelled: spec, labelOnly: spec,
+		finalized: spec, clientSide: spec, handApplied: spec, pruneDisabled: spec,
+	},
+	equal: {
+		absent: spec, inSync: none, edited: spec, taken: meta, unlabelled: meta, labelOnly: meta,
+		finalized: meta, clientSide: meta, handApplied: meta, pruneDisabled: none,
+	},
+	otherImage: {
+		absent: spec, inSync: spec, edited: spec, taken: spec, unlabelled: spec, labelOnly: spec,
+		finalized: spec, clientSide: spec, handApplied: spec, pruneDisabled: spec,
+	},
+	// What kubectl held alone goes once it is ours, and stays as long as it isn't.
+	replicasGone: {
+		absent: spec, inSync: spec, edited: spec, taken: spec, unlabelled: meta, labelOnly: meta,
+		finalized: spec, clientSide: spec, handApplied: spec, pruneDisabled: spec,
+	},
+	labelDiffers: {
+		absent: spec, inSync: meta, edited: spec, taken: meta, unlabelled: meta, labelOnly: meta,
+		finalized: meta, clientSide: meta, handApplied: meta, pruneDisabled: meta,
+	},
+	annotationDiffers: {
+		absent: spec, inSync: meta, edited: spec, taken: meta, unlabelled: meta, labelOnly: meta,
+		finalized: meta, clientSide: meta, handApplied: meta, pruneDisabled: meta,
+	},
+	finalizerNamed: {
+		absent: spec, inSync: meta, edited: spec, taken: meta, unlabelled: meta, labelOnly: meta,
+		finalized: none, clientSide: meta, handApplied: meta, pruneDisabled: meta,
+	},
 }
+
+// What each live object is like where kubectl's fields can't be adopted.
+var unadopted = map[int]int{clientSide: inSync, handApplied: unlabelled}
 
 // What mends each child: under the same spec, under a changed spec, and under an
 // object that was created in place of the one that had it. nil is nothing.
@@ -212,8 +244,23 @@ func cleaned(s situation) situation {
 
 var isCleaned = is(cleaning, cleaningShared, cleaningSuspended, cleaningUnlabelled)
 
+// Live objects that are deleted when their file is gone, if nothing keeps them.
+var ours = is(inSync, edited, taken, finalized, clientSide)
+
+var isHeld = both(both(ours, says(removed)), among(held, heldUnready))
+
+func among(extras ...int) condition {
+	return func(s situation) bool { return in(s.extra, extras) }
+}
+
 // expected is where s must end, by the tables above.
 func expected(s situation) ending {
+	e := expectedAlone(s)
+	e.held = isHeld(s)
+	return e
+}
+
+func expectedAlone(s situation) ending {
 	if e, ok := first(othersObjects, s); ok {
 		return e
 	}
@@ -229,6 +276,39 @@ func expected(s situation) ending {
 	if e, ok := first(untouchable, s); ok {
 		return e
 	}
+	if both(both(ours, says(removed)), among(allowed))(s) {
+		return expectedRemoval(s)
+	}
+	return expectedLive(s)
+}
+
+// expectedRemoval is the end of an object that may be deleted: its own or, where
+// it can't be deleted, that of any live one, with the trouble told.
+func expectedRemoval(s situation) ending {
+	e := ending{steps: []StepKind{StepDelete}}
+	if s.server == refusesDelete {
+		live := expectedLive(s)
+		live.steps = append(e.steps, live.steps...)
+		live.action, live.target, live.isError = Requeue, WebService, true
+		return live
+	}
+	switch {
+	case s.live == finalized && s.server == holdsDeleted:
+		s.live = cleaningShared
+	case s.live == finalized:
+		s.live = cleaning
+	case s.server == holdsDeleted:
+		return e.then(Requeue, WebService, false, "")
+	default:
+		return e.then(Noop, WebService, false, "")
+	}
+	end := expected(s)
+	end.steps = append(e.steps, end.steps...)
+	return end
+}
+
+// expectedLive is where an object must end that is to be made or to stay.
+func expectedLive(s situation) ending {
 	e, over := expectedNamespace(s)
 	if over {
 		return withStatus(s, e, none)
@@ -241,7 +321,7 @@ func expected(s situation) ending {
 }
 
 func expectedNamespace(s situation) (e ending, over bool) {
-	creatable := !says(unknown, unknownEqual, unknownImage, removed, broken, brokenTwice)(s)
+	creatable := !says(unknown, unknownEqual, unknownImage, removed, broken, brokenTwice)(s) && s.extra != creationHeld
 	switch {
 	case s.namespace == nsTerminating, s.namespace == nsMissing, s.namespace == nsMissingCreate && !creatable:
 		return e.then(Requeue, Namespace, false, "Progressing"), true
@@ -255,11 +335,23 @@ func expectedNamespace(s situation) (e ending, over bool) {
 	return e, false
 }
 
+// isContested: the image is among what an apply would change.
+var isContested = both(among(specContested), func(s situation) bool {
+	_, named := applied[s.desired]
+	return named && (is(edited, taken, unlabelled, labelOnly, handApplied)(s) || says(otherImage, unknownImage)(s) && s.live != absent)
+})
+
 // expectedSpec leaves the end of an apply that isn't taken in e: the child is
 // looked after all the same. It is over where there is no object at all.
 func expectedSpec(s situation, e ending) (end ending, change int, over bool) {
-	change = applied[s.desired][s.live]
-	if change == none {
+	switch {
+	case s.live == absent && s.extra == creationHeld:
+		return e.then(Requeue, WebService, false, ""), none, true
+	case isContested(s):
+		return e.then(Requeue, WebService, true, "Contested"), none, false
+	}
+	e, s.live = expectedAdoption(s, e)
+	if change = applied[s.desired][s.live]; change == none {
 		return e, none, false
 	}
 	e.steps = append(e.steps, StepApply)
@@ -274,39 +366,93 @@ func expectedSpec(s situation, e ending) (end ending, change int, over bool) {
 	return e, change, false
 }
 
-func expectedChild(s situation, e ending, change int) ending {
-	row := mending[s.child]
-	steps := row.same
-	if s.live == absent {
-		steps = row.recreated
-	} else if change == spec {
-		steps = row.changed
+// expectedAdoption leaves the end of one that isn't taken in e: the file is
+// applied all the same, to an object that is what it was.
+func expectedAdoption(s situation, e ending) (end ending, live int) {
+	_, named := applied[s.desired]
+	before, adopts := unadopted[s.live]
+	if !named || !adopts {
+		return e, s.live
 	}
-	end := ending{}.then(Noop, WebService, false, "Reconciled")
+	e.steps = append(e.steps, StepAdoptFields)
+	switch s.server {
+	case refusesAdopt:
+		return e.then(Requeue, WebService, true, "Failed"), before
+	case keepsClientSide:
+		return e.then(Requeue, WebService, true, "NotAccepted"), before
+	}
+	return e, s.live
+}
+
+// isWell is the end of an object that has come as far as it can. Where it may still
+// be deleted, that isn't the end.
+func isWell(s situation) ending {
+	action := Noop
+	if both(both(ours, says(removed)), among(unjudged, due, held, heldUnready, childContested))(s) {
+		action = Requeue
+	}
+	end := ending{}.then(action, WebService, false, "Reconciled")
 	end.ready = "True"
-	for _, k := range steps {
-		if k == conflict[0] {
-			end = end.then(Requeue, ConfigMap, true, "NameConflict")
-			continue
-		}
-		if k == waitingFor[0] {
-			end = end.then(Requeue, ConfigMap, false, "Progressing")
-			continue
-		}
-		e.steps = append(e.steps, k)
-		if s.server == int(k)-int(StepCreateChild)+refusesCreateChild {
-			end = end.then(Requeue, ConfigMap, true, "Failed")
-			break
-		}
-		if s.server == mutatesChild && k != StepDeleteChild {
-			end = end.then(Requeue, ConfigMap, true, "NotAccepted")
-		}
+	return end
+}
+
+func expectedChild(s situation, e ending, change int) ending {
+	end := isWell(s)
+	if among(dependencyUnready, heldUnready)(s) {
+		end = end.then(Requeue, WebService, false, "DependencyNotReady")
+	} else {
+		e.steps, end = mended(s, e.steps, end, change)
 	}
 	if e.action != "" { // the apply wasn't taken
 		return e
 	}
 	end.steps = e.steps
 	return end
+}
+
+// mended adds the steps that mend the child and says how that ends.
+func mended(s situation, steps []StepKind, end ending, change int) ([]StepKind, ending) {
+	row := mending[s.child]
+	todo := row.same
+	if s.live == absent {
+		todo = row.recreated
+	} else if change == spec {
+		todo = row.changed
+	}
+	for i, k := range todo {
+		if k == conflict[0] {
+			return steps, end.then(Requeue, ConfigMap, true, "NameConflict")
+		}
+		if k == waitingFor[0] {
+			return steps, end.then(Requeue, ConfigMap, false, "Progressing")
+		}
+		if s.extra == childContested && takesBack(s, todo[i:], change) {
+			return steps, end.then(Requeue, ConfigMap, true, "Contested")
+		}
+		steps = append(steps, k)
+		if s.server == int(k)-int(StepCreateChild)+refusesCreateChild {
+			return steps, end.then(Requeue, ConfigMap, true, "Failed")
+		}
+		if s.server == mutatesChild && k != StepDeleteChild {
+			end = end.then(Requeue, ConfigMap, true, "NotAccepted")
+		}
+	}
+	return steps, end
+}
+
+// takesBack says whether the steps begin by making a child or by changing the
+// image or the replicas of one. A stale child is another's, and goes first.
+func takesBack(s situation, steps []StepKind, change int) bool {
+	stale := s.child == childStale || s.live == absent
+	switch {
+	case steps[0] == StepCreateChild:
+		return true
+	case steps[0] == StepDeleteChild:
+		return !stale
+	case s.live == absent: // a shared child of an earlier object, taken over
+		return says(unknownImage, otherImage, replicasGone)(s) || s.server == mutatesSpec
+	}
+	return s.child == childDrifted || change == spec
 }
 
 // withStatus adds the write of the status where there is an object and its

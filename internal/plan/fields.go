@@ -54,9 +54,15 @@ func OwnedFields(entries []metav1.ManagedFieldsEntry) (Fields, error) {
 			f.take(&set)
 		} else {
 			f.note(&set, e.Manager)
+			f.ClientSide = f.ClientSide || isClientSide(e) && set.stated()
 		}
 	}
 	return f, nil
+}
+
+// isClientSide is true for what kubectl apply writes without --server-side.
+func isClientSide(e *metav1.ManagedFieldsEntry) bool {
+	return e.Manager == "kubectl-client-side-apply" && e.Operation == metav1.ManagedFieldsOperationUpdate && e.Subresource == ""
 }
 
 // fieldSet is the part of a FieldsV1 that a file can state.
@@ -71,6 +77,12 @@ type fieldSet struct {
 		Annotations map[string]json.RawMessage `json:"f:annotations"`
 		Finalizers  map[string]json.RawMessage `json:"f:finalizers"`
 	} `json:"f:metadata"`
+}
+
+// stated says whether s has any field that a file states by itself.
+func (s *fieldSet) stated() bool {
+	return s.Spec.Image != nil || s.Spec.Replicas != nil || s.Spec.Tier != nil ||
+		len(s.Metadata.Labels) > 0 || len(s.Metadata.Annotations) > 0
 }
 
 // take adds an entry of ours: there is one for each API version that we applied with.

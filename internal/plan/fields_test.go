@@ -38,6 +38,8 @@ func TestOwnedFields(t *testing.T) {
 	edited.LabelsBy = map[string]string{"hand": "kubectl-edit"}
 	scaled := oursWant
 	scaled.Replicas, scaled.ReplicasBy = true, "kubectl"
+	handTier := oursWant
+	handTier.TierBy, handTier.ClientSide = kubectlApply, true
 	merged := oursWant
 	merged.Tier, merged.Labels = true, []string{"older", "team", "webservice.labhub.io/source"}
 
@@ -66,6 +68,18 @@ func TestOwnedFields(t *testing.T) {
 		{"annotations of others are named", []metav1.ManagedFieldsEntry{
 			entry("kubectl-annotate", "Update", "", `{"f:metadata":{"f:annotations":{".":{},"f:note":{}}}}`),
 		}, Fields{AnnotationsBy: map[string]string{"note": "kubectl-annotate"}}},
+		{"kubectl's client-side apply", []metav1.ManagedFieldsEntry{ours, entry(kubectlApply, "Update", "", `{"f:spec":{"f:tier":{}}}`)}, handTier},
+		{"kubectl's client-side apply of an annotation alone", []metav1.ManagedFieldsEntry{
+			entry(kubectlApply, "Update", "", `{"f:metadata":{"f:annotations":{".":{},"f:note":{}}}}`),
+		}, Fields{AnnotationsBy: map[string]string{"note": kubectlApply}, ClientSide: true}},
+		{"kubectl's client-side apply of a label alone", []metav1.ManagedFieldsEntry{
+			entry(kubectlApply, "Update", "", `{"f:metadata":{"f:labels":{"f:team":{}}}}`),
+		}, Fields{LabelsBy: map[string]string{"team": kubectlApply}, ClientSide: true}},
+		{"kubectl's client-side apply of nothing that a file states", []metav1.ManagedFieldsEntry{
+			entry(kubectlApply, "Update", "", `{"f:metadata":{"f:finalizers":{"v:\"x\"":{}}},"f:other":{}}`),
+		}, Fields{}},
+		{"its name on another operation", []metav1.ManagedFieldsEntry{entry(kubectlApply, "Apply", "", `{"f:spec":{"f:tier":{}}}`)}, Fields{TierBy: kubectlApply}},
+		{"its name on a subresource", []metav1.ManagedFieldsEntry{entry(kubectlApply, "Update", "scale", `{"f:spec":{"f:replicas":{}}}`)}, Fields{ReplicasBy: kubectlApply}},
 		{"an entry without fields", []metav1.ManagedFieldsEntry{{Manager: "webservice-controller", Operation: "Apply"}}, Fields{}},
 		{"members of unknown kinds are passed over", []metav1.ManagedFieldsEntry{
 			entry("webservice-controller", "Apply", "", `{"f:metadata":{"f:finalizers":{"i:0":{},"k:{}":{},"v:1":{},"v:\"a\"":{}}},"f:other":{}}`),

@@ -8,12 +8,12 @@ import (
 )
 
 // Sizes above which deletions need a person's word: everything that we own, more
-// than half of it where that is at least guardHalf, or more than guardShare where
-// that is more than guardMany.
+// than half of it where that is at least guardHalf, or more than guardPercent of
+// it where that is more than guardMany.
 const (
-	guardHalf  = 3
-	guardMany  = 10
-	guardShare = 0.30
+	guardHalf    = 3
+	guardMany    = 10
+	guardPercent = 30
 	// leastScans is how many scans in a row must agree that an object is gone.
 	leastScans = 2
 )
@@ -67,23 +67,42 @@ type Ruling struct {
 	// While it stands nothing is created either, so that creations can't make the
 	// share smaller.
 	Size string
-	// Approvable: a person's approval of the present absences would lift Size.
+	// Approvable: a person's approval of the present absences would let them go.
 	Approvable bool
 
 	in GuardInput
 }
 
 // Guard judges the absences as a whole. It is pure.
+//
+// An approval lifts the size rules, and the fault of a directory that is empty
+// and was read whole. It lifts nothing while the source can't be believed: what
+// was approved may not be what is absent.
 func Guard(in GuardInput) Ruling {
-	r := Ruling{in: in}
-	if in.Approved && in.Empty {
-		r.in.Fault = ""
+	if in.Empty {
+		in = ofEmpty(in)
 	}
-	if !in.Approved || in.Fault != "" && !in.Empty {
+	r := Ruling{in: in}
+	if !in.Policy.Enabled {
+		return r
+	}
+	mendable := in.Fault != "" && !in.Empty
+	if !in.Approved || mendable {
 		r.Size = tooMany(in.Going, in.Total)
 	}
-	r.Approvable = r.Size != "" && (in.Fault == "" || in.Empty)
+	r.Approvable = !mendable && in.Going > 0 && (r.Size != "" || in.Empty)
 	return r
+}
+
+// ofEmpty is in with what being empty comes to: nothing more once that is approved.
+func ofEmpty(in GuardInput) GuardInput {
+	switch {
+	case in.Approved:
+		in.Empty, in.Fault = false, ""
+	case in.Fault == "":
+		in.Fault = "the source has no WebService"
+	}
+	return in
 }
 
 // tooMany says which size rule stands against deleting so many; "" if none does.
@@ -92,11 +111,11 @@ func tooMany(going, total int) string {
 	case going == 0:
 		return ""
 	case going >= total:
-		return fmt.Sprintf("%s would be deleted, and that is all that this source owns", objects(going))
+		return objects(going) + " would be deleted, and that is all that this source owns"
 	case going >= guardHalf && 2*going > total:
 		return fmt.Sprintf("%d of %s would be deleted, more than half", going, objects(total))
-	case going > guardMany && float64(going) > guardShare*float64(total):
-		return fmt.Sprintf("%d of %s would be deleted, more than %.0f %%", going, objects(total), guardShare*100)
+	case going > guardMany && 100*going > guardPercent*total:
+		return fmt.Sprintf("%d of %s would be deleted, more than %d %%", going, objects(total), guardPercent)
 	}
 	return ""
 }
@@ -112,28 +131,39 @@ func objects(n int) string {
 // state the source is in.
 func (r *Ruling) Of(a *Absence) Removal {
 	in := &r.in
-	held := func(reason string) Removal {
-		return Removal{State: RemovalHeld, Reason: "no file; held: " + reason, After: in.Policy.Recheck}
+	if !in.Policy.Enabled {
+		return Removal{State: RemovalKept, Reason: pruningOff}
 	}
-	switch left := r.leftOf(a); {
-	case r.Size != "" && in.Fault != "" && !in.Empty:
-		return held(r.Size + "; and " + in.Fault)
-	case r.Size != "":
-		return held(r.Size)
-	case in.Fault != "":
-		return held(in.Fault)
-	case left > 0:
+	if why := r.holds(); why != "" {
+		return Removal{State: RemovalHeld, Reason: "no file; held: " + why, After: in.Policy.Recheck}
+	}
+	if left := r.leftOf(a); left > 0 {
 		return Removal{State: RemovalDue, Reason: "its file is gone; it is deleted unless that comes back", After: left}
 	}
 	if left := r.takeoverLeft(); left > 0 {
-		removal := held("the lease was taken from another holder a short time ago")
-		removal.After = left
-		return removal
+		return Removal{
+			State: RemovalHeld, After: left,
+			Reason: "no file; held: the lease was taken from another holder a short time ago",
+		}
 	}
 	if in.Uncreated != "" {
 		return Removal{State: RemovalDue, Reason: "no file; deleted after what the files add: " + in.Uncreated, After: recheck}
 	}
 	return Removal{State: RemovalAllowed, Reason: "its file is gone"}
+}
+
+// holds says what keeps every absence until a person does something; "" where
+// nothing does.
+func (r *Ruling) holds() string {
+	switch {
+	case r.Approvable && r.Size != "":
+		return r.Size + ": approve that, or bring the files back"
+	case r.Approvable:
+		return r.in.Fault + ": approve that, or bring the files back"
+	case r.Size != "":
+		return r.Size + "; and " + r.in.Fault
+	}
+	return r.in.Fault
 }
 
 // leftOf is how long the object must still be absent; 0 or less if it has been

@@ -26,15 +26,17 @@ type Input struct {
 	Live  Live
 	Child Child
 
-	// Removal is the guard's word where no file names the live object.
+	// Removal is the guard's word where no file names the live object. It counts
+	// only for an object of ours that the files, read whole, don't name and that
+	// nothing keeps, whatever it says.
 	Removal Removal
 	// CreationHeld: a size rule holds deletions, so nothing new is created.
 	CreationHeld bool
 	// Dependencies are the objects that have to be done before this one's
-	// ConfigMap is made.
+	// ConfigMap is made: one for each key of DependsOn.
 	Dependencies []Dependency
-	// Contested lists the paths of fields that somebody else keeps changing back.
-	// It is sorted, and nil where there are none.
+	// Contested lists the paths of fields that somebody else keeps changing back,
+	// as Contests.Paths has them: sorted, and nil where there are none.
 	Contested []string
 
 	Namespace NamespaceState

@@ -48,9 +48,20 @@ func (m *Memory) Sent(step *Step, after *Input) {
 	if differs(step, after) {
 		m.marks[part] = markOf(part, after)
 	}
-	// Our own status write is no reason to send a spec again.
-	if spec := &m.marks[partSpec]; step.Kind == StepWriteStatus && spec.version == step.ResourceVersion && after.Live.Exists() {
-		spec.version = after.Live.ResourceVersion
+	m.follow(step, after)
+}
+
+// follow keeps the marks of the WebService where its version is another one only
+// by a write of ours: our own status is no reason to send anything again, nor is
+// a spec one to adopt fields again.
+func (m *Memory) follow(step *Step, after *Input) {
+	if step.Kind != StepWriteStatus && step.Kind != StepApply || !after.Live.Exists() {
+		return
+	}
+	for _, part := range [...]int{partSpec, partOwnership, partObject} {
+		if mk := &m.marks[part]; part != step.Kind.part() && mk.version == step.ResourceVersion && *mk != (mark{}) {
+			mk.version = after.Live.ResourceVersion
+		}
 	}
 }
 
@@ -63,7 +74,7 @@ func differs(step *Step, after *Input) bool {
 	case StepApply:
 		return Drift(step.Desired, &after.Live) != nil
 	case StepCreateChild, StepUpdateChild:
-		return after.Child.Exists() && ChildDrift(&after.Child, &after.Live) != nil
+		return after.Child.Exists() && step.Child.speaksOf(&after.Live) && ChildDrift(&after.Child, &after.Live) != nil
 	case StepWriteStatus:
 		said := readyOf(step.Status.Conditions)
 		return statusDrift(&after.Live, readiness{
@@ -71,6 +82,10 @@ func differs(step *Step, after *Input) bool {
 		}) != nil
 	case StepDropFinalizer:
 		return slices.Contains(after.Live.Finalizers, v1.CleanupFinalizer)
+	case StepAdoptFields:
+		return after.Live.Fields.ClientSide
+	case StepDelete:
+		return after.Live.UID == step.UID && !after.Live.Terminating()
 	default:
 		return false
 	}
@@ -107,7 +122,7 @@ func markOf(part int, in *Input) mark {
 			uid: in.Live.UID, version: in.Live.ResourceVersion,
 			child: ownChild(in), namespace: in.Namespace, missing: len(in.CRD.Missing),
 		}
-	case partFinalizers:
+	case partFinalizers, partOwnership, partObject:
 		if !in.Live.Exists() {
 			return mark{}
 		}

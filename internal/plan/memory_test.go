@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"strconv"
 	"testing"
 )
 
@@ -10,13 +11,15 @@ import (
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	spec := Step{Kind: StepApply, Desired: convergedInput().Desired}
-	child := Step{Kind: StepUpdateChild}
 	live := convergedInput().Live
+	child := Step{Kind: StepUpdateChild, Child: childContent(&Child{}, &live)}
 	status := Step{Kind: StepWriteStatus, ResourceVersion: live.ResourceVersion, Status: statusOf(&live, isReady, startNow)}
 	mutated := func(in *Input) { in.Live.Spec.Image = mutatedImage }
 	spoilt := func(in *Input) { in.Child.Data["tier"] = "mutated" }
 	dropped := func(in *Input) { in.Live.Status.Conditions[0].Reason = "" }
 	drop := Step{Kind: StepDropFinalizer}
+	adopt, del := Step{Kind: StepAdoptFields}, Step{Kind: StepDelete, UID: liveUID}
+	clientSide := func(in *Input) { in.Live.Fields.ClientSide = true }
 	kept := func(in *Input) { in.Live = liveState(cleaning) }
 	nothing := func(*Input) {}
 
@@ -41,6 +44,8 @@ func TestMemory(t *testing.T) {
 		{"child mutated, new generation", child, spoilt, func(in *Input) { in.Live.Generation++ }, false},
 		{"child mutated, status changed", child, spoilt, func(in *Input) { in.Live.ResourceVersion = "live-2" }, true},
 		{"child mutated, then the object deleted", child, spoilt, func(in *Input) { in.Live.DeletionTimestamp = &longAgo }, false},
+		{"child as asked for, and the spec changed meanwhile", child, mutated, nothing, false},
+		{"child as asked for, and the object made anew meanwhile", child, func(in *Input) { in.Live.UID = newUID }, nothing, false},
 		{"child deleted", Step{Kind: StepDeleteChild}, nothing, nothing, false},
 		{"status taken", status, nothing, nothing, false},
 		{"status dropped", status, dropped, nothing, true},
@@ -53,6 +58,14 @@ func TestMemory(t *testing.T) {
 		{"finalizer put back", drop, kept, nothing, true},
 		{"finalizer put back, the object changed", drop, kept, func(in *Input) { in.Live.ResourceVersion = "live-2" }, false},
 		{"finalizer dropped, the object gone", drop, func(in *Input) { in.Live = Live{} }, nothing, false},
+		{"fields adopted", adopt, nothing, nothing, false},
+		{"fields not adopted", adopt, clientSide, nothing, true},
+		{"fields not adopted, the object changed", adopt, clientSide, func(in *Input) { in.Live.ResourceVersion = "live-2" }, false},
+		{"deleted and gone", del, func(in *Input) { in.Live = Live{} }, nothing, false},
+		{"deleted and held by finalizers", del, func(in *Input) { in.Live = liveState(terminating) }, nothing, false},
+		{"deleted and made anew by somebody", del, func(in *Input) { in.Live.UID = newUID }, nothing, false},
+		{"deleted and still there", del, nothing, nothing, true},
+		{"deleted and still there, then changed", del, nothing, func(in *Input) { in.Live.ResourceVersion = "live-2" }, false},
 		{"namespace created", Step{Kind: StepCreateNamespace}, nothing, nothing, false},
 	} {
 		in := convergedInput()
@@ -68,18 +81,25 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestOwnStatusWrite is no reason to send a mutated spec again.
-func TestOwnStatusWrite(t *testing.T) {
+// TestOwnWrites are no reason to send again what the server didn't take.
+func TestOwnWrites(t *testing.T) {
 	t.Parallel()
 	in := convergedInput()
-	in.Live.Spec.Image = mutatedImage
+	in.Live.Spec.Image, in.Live.Fields.ClientSide = mutatedImage, true
 	var m Memory
-	m.Sent(&Step{Kind: StepApply, Desired: in.Desired}, in)
-	step := Step{Kind: StepWriteStatus, ResourceVersion: "live-1", Status: statusOf(&in.Live, notReady, startNow)}
-	in.Live.ResourceVersion = "live-2"
-	m.Sent(&step, in)
-	if out := m.Outcomes(in); !out[partSpec].Sent {
-		t.Error("the spec would be sent again")
+	for i, step := range []Step{
+		{Kind: StepDelete, UID: liveUID, ResourceVersion: "live-1"},
+		{Kind: StepAdoptFields, ResourceVersion: "live-1"},
+		{Kind: StepApply, Desired: in.Desired, ResourceVersion: "live-1"},
+		{Kind: StepWriteStatus, ResourceVersion: "live-2", Status: statusOf(&in.Live, notReady, startNow)},
+	} {
+		if step.Kind == StepApply || step.Kind == StepWriteStatus {
+			in.Live.ResourceVersion = "live-" + strconv.Itoa(i)
+		}
+		m.Sent(&step, in)
+	}
+	if out := m.Outcomes(in); !out[partSpec].Sent || !out[partOwnership].Sent || !out[partObject].Sent {
+		t.Errorf("something would be sent again: %+v", out)
 	}
 }
 

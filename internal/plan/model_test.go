@@ -22,7 +22,9 @@ type behaviour struct {
 	mutatesChild bool     // a webhook replaces the tier of what is written
 	dropsStatus  bool     // a CRD that declares only type and status of a condition
 
-	keepsFinalizer bool // a webhook puts our finalizer back
+	keepsFinalizer  bool // a webhook puts our finalizer back
+	keepsClientSide bool // what kubectl owns stays its own
+	holdsDeleted    bool // another tool's finalizer is on what is deleted
 }
 
 // world is a small model of the API server, with the memory that the engine
@@ -64,6 +66,10 @@ func (w *world) do(s *Step) {
 		w.writeStatus(s)
 	case StepDropFinalizer:
 		w.dropFinalizer(s)
+	case StepAdoptFields:
+		w.adoptFields(s)
+	case StepDelete:
+		w.delete(s)
 	default:
 		w.t.Errorf("a step of unknown kind %d", s.Kind)
 	}
@@ -108,6 +114,7 @@ func (w *world) apply(s *Step) {
 		Labels:      slices.Sorted(maps.Keys(d.Labels)),
 		Annotations: slices.Sorted(maps.Keys(d.Annotations)),
 		Finalizers:  slices.Sorted(slices.Values(d.Finalizers)),
+		ClientSide:  fields.ClientSide, AnnotationsBy: fields.AnnotationsBy,
 	})
 }
 
@@ -252,6 +259,51 @@ func (w *world) dropFinalizer(s *Step) {
 	}
 	ws.ResourceVersion = w.version()
 	w.in.Live.WebService = &ws
+}
+
+// adoptFields makes ours what kubectl's client-side apply owns.
+func (w *world) adoptFields(s *Step) {
+	ws, fields := *w.in.Live.WebService, w.in.Live.Fields
+	w.wantNotDeleted(s.Kind)
+	w.wantPreconditions(s, ws.UID, ws.ResourceVersion)
+	if !fields.ClientSide {
+		w.t.Error("there is nothing to adopt")
+	}
+	if ws.ResourceVersion = w.version(); !w.server.keepsClientSide {
+		fields.Image, fields.ImageBy = true, ""
+		fields.Replicas, fields.ReplicasBy = true, ""
+		fields.Annotations, fields.AnnotationsBy = []string{lastApplied}, nil
+		fields.ClientSide = false
+	}
+	w.in.Live = Live{WebService: &ws, Fields: fields}
+}
+
+// delete is the one thing that can't be undone, so all that must hold is looked
+// at here once more, in words of its own.
+func (w *world) delete(s *Step) {
+	ws := *w.in.Live.WebService
+	w.wantNotDeleted(s.Kind)
+	w.wantPreconditions(s, ws.UID, ws.ResourceVersion)
+	in := &w.in
+	if !in.Known || in.Desired != nil || in.Broken || in.Removal.State != RemovalAllowed || !in.Policy.Prune.Enabled || !in.CRD.Ready {
+		w.t.Errorf("deleted though known %t, named %t, removal %+v", in.Known, in.Desired != nil || in.Broken, in.Removal)
+	}
+	_, kept := ws.Annotations["webservice.labhub.io/prune"]
+	if _, suspended := ws.Annotations["webservice.labhub.io/reconcile"]; kept || suspended {
+		w.t.Error("deleted in spite of its annotations")
+	}
+	if ws.Labels[sourceLabel] != sourceName || !slices.Contains(in.Live.Fields.Labels, sourceLabel) {
+		w.t.Error("somebody else's object was deleted")
+	}
+	if w.server.holdsDeleted {
+		ws.Finalizers = append(slices.Clone(ws.Finalizers), toolHold)
+	}
+	if len(ws.Finalizers) == 0 {
+		in.Live = Live{}
+		return
+	}
+	ws.ResourceVersion, ws.DeletionTimestamp = w.version(), &longAgo
+	in.Live.WebService = &ws
 }
 
 // wantNotDeleted: to what is being deleted nothing may be written any more, and

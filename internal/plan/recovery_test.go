@@ -2,6 +2,7 @@ package plan
 
 import (
 	"maps"
+	"slices"
 	"testing"
 
 	v1 "labhub.io/webservice-controller/internal/api/v1"
@@ -14,7 +15,7 @@ import (
 func TestRecovery(t *testing.T) {
 	t.Parallel()
 	forAll(t, func(t *testing.T, s situation, start Input) []StepKind {
-		if s.namespace == nsUnknown || s.status != noStatus && s.status != conflictStatus {
+		if s.namespace == nsUnknown || s.status != noStatus && (s.status != conflictStatus || s.extra != plain) {
 			return nil // nothing that others don't have
 		}
 		w, steps := walk(t, s, start)
@@ -33,12 +34,16 @@ func TestRecovery(t *testing.T) {
 
 // heal is what the engine sees when all obstacles go.
 func (w *world) heal() {
-	if w.server.mutatesSpec || w.server.mutatesChild || w.server.dropsStatus || w.server.keepsFinalizer {
+	if b := w.server; b.mutatesSpec || b.mutatesChild || b.dropsStatus || b.keepsFinalizer || b.keepsClientSide {
 		w.memory = Memory{} // the engine forgets when the file or the CRD changes
 	}
 	w.server = behaviour{}
 	w.memory.Retry()
 	w.in.CRD, w.in.Namespace = CRD{Ready: true}, NamespaceActive
+	w.in.CreationHeld, w.in.Contested, w.in.Dependencies = false, nil, nil
+	if w.in.Removal.State != RemovalKept {
+		w.in.Removal = Removal{State: RemovalAllowed, Reason: "its file is gone"}
+	}
 	if c := &w.in.Child; c.Terminating || ClaimOf(c, name, liveUID) == ClaimForeign {
 		*c = Child{}
 	}
@@ -62,6 +67,11 @@ func (w *world) spoil() {
 func wantWell(w *world, s situation) {
 	w.t.Helper()
 	s.crdAway = false
+	if both(ours, says(removed))(s) && w.in.Live.Terminating() { // it has been deleted
+		if s.live = cleaning; slices.Contains(w.in.Live.Finalizers, toolHold) {
+			s.live = cleaningShared
+		}
+	}
 	want, over := first(othersObjects, s)
 	if s.live == cleaningShared {
 		s.live = terminating // it waits for the other tool

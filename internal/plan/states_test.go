@@ -27,6 +27,9 @@ const (
 	managedBy   = "app.kubernetes.io/managed-by"
 	finalizer   = "webservice.labhub.io/cleanup"
 	toolHold    = "tool.example.org/hold"
+
+	kubectlApply = "kubectl-client-side-apply"
+	lastApplied  = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
 var (
@@ -88,6 +91,10 @@ const (
 	otherSources  // has the label of another source
 	terminating   // deleted, waits for another tool's finalizer
 	suspendedLive // has the annotation that suspends
+	finalized     // in sync with the file "finalizerNamed"
+	clientSide    // in sync, and kubectl's client-side apply left an annotation of its own
+	handApplied   // made by hand, with kubectl's client-side apply
+	pruneDisabled // in sync, with the annotation that keeps it
 
 	cleaning           // deleted, waits for our finalizer
 	cleaningShared     // the same, with another tool's finalizer on both sides of ours
@@ -128,6 +135,20 @@ func liveState(kind int) Live {
 		ws.DeletionTimestamp, ws.Finalizers = &longAgo, []string{toolHold}
 	case suspendedLive:
 		ws.Annotations["webservice.labhub.io/reconcile"] = "disabled"
+	case pruneDisabled:
+		ws.Annotations["webservice.labhub.io/prune"] = "disabled"
+	case finalized:
+		ws.Finalizers, ours.Finalizers = []string{finalizer}, []string{finalizer}
+	case clientSide:
+		ws.Annotations[lastApplied] = "{}"
+		ours.ClientSide, ours.AnnotationsBy = true, map[string]string{lastApplied: kubectlApply}
+	case handApplied:
+		delete(ws.Labels, sourceLabel)
+		ws.Annotations[lastApplied] = "{}"
+		return Live{ws, Fields{
+			ImageBy: kubectlApply, ReplicasBy: kubectlApply, ClientSide: true,
+			AnnotationsBy: map[string]string{lastApplied: kubectlApply},
+		}}
 	case cleaning, cleaningShared, cleaningSuspended, cleaningUnlabelled, cleaningOthers:
 		return cleaningState(kind)
 	}
@@ -288,6 +309,68 @@ func namespaceState(kind int) (state NamespaceState, create bool) {
 		return NamespaceMissing, true
 	}
 	return NamespaceTerminating, true
+}
+
+// What else a decision is made from. But for plain and allowedButOff, pruning is on.
+const (
+	plain             = iota
+	unjudged          // the guard hasn't judged the object yet
+	keptByGuard       // its removal, and so on
+	due               //
+	held              //
+	allowed           //
+	allowedButOff     // the same, though pruning is off
+	heldUnready       // held, and something that it depends on isn't ready
+	creationHeld      // nothing new may be created
+	dependencyReady   // what it depends on is ready
+	dependencyUnready // or not
+	specContested     // somebody else keeps changing the image
+	childContested    // or the ConfigMap
+	extraKinds
+)
+
+// extra puts kind into the input.
+func extra(in *Input, kind int) {
+	in.Policy.Prune.Enabled = kind != plain && kind != allowedButOff
+	removals := map[int]Removal{
+		keptByGuard:   {State: RemovalKept, Reason: "kept"},
+		due:           {State: RemovalDue, Reason: "due", After: time.Minute},
+		held:          {State: RemovalHeld, Reason: "held", After: time.Hour},
+		heldUnready:   {State: RemovalHeld, Reason: "held", After: time.Hour},
+		allowed:       {State: RemovalAllowed, Reason: "its file is gone"},
+		allowedButOff: {State: RemovalAllowed, Reason: "its file is gone"},
+	}
+	in.Removal = removals[kind]
+	in.CreationHeld = kind == creationHeld
+	switch db := (Dependency{Key: Key{Namespace: "crd-lab", Name: "db"}}); kind {
+	case dependencyReady:
+		db.Ready = true
+		in.Dependencies = []Dependency{db}
+	case dependencyUnready, heldUnready:
+		db.Reason = "it doesn't exist yet"
+		in.Dependencies = []Dependency{db}
+	case specContested:
+		in.Contested = []string{"spec.image"}
+	case childContested:
+		in.Contested = []string{"configmap", "data.image", "data.replicas"}
+	}
+}
+
+// matters says what else is walked with each file.
+func matters(desired, kind int) bool {
+	switch desired {
+	case unknown, unknownEqual, brokenTwice:
+		return kind == plain || kind == allowed
+	case removed:
+		return kind <= heldUnready || kind == childContested
+	case broken:
+		return in(kind, []int{plain, allowed, dependencyUnready, childContested})
+	case equal:
+		return kind == plain || kind >= creationHeld || kind == allowed
+	case unknownImage, otherImage, replicasGone, finalizerNamed:
+		return kind == plain || kind >= creationHeld
+	}
+	return kind == plain
 }
 
 // convergedInput is an object that needs nothing.

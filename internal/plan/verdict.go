@@ -22,8 +22,8 @@ func waiting(message string) readiness {
 	return readiness{reason: v1.ReasonProgressing, message: message}
 }
 
-// attempt takes the step, unless the server has refused it already or has
-// answered it with something other than what was written.
+// attempt takes the step, unless the server has refused it already, has answered
+// it with something other than what was written, or somebody else keeps undoing it.
 func attempt(in *Input, step Step, action Action, on Target, reason string, changes []Change) verdict {
 	switch o := in.Outcomes.Of(step.Kind); {
 	case o.Refused != "":
@@ -31,7 +31,10 @@ func attempt(in *Input, step Step, action Action, on Target, reason string, chan
 	case o.Sent:
 		return notAccepted(step, on, changes)
 	}
-	return verdict{Decision: Decision{Action: action, Reason: reason, Target: on, Step: step}}
+	if c := contestedOf(in, changes); c != nil {
+		return contested(on, c)
+	}
+	return verdict{Decision: Decision{Action: action, Reason: reason, Target: on, Step: step, Changes: changes}}
 }
 
 func refused(step Step, on Target, o *Outcome) verdict {

@@ -20,4 +20,6 @@ const (
 	ReasonFailed = "Failed"
 	// ReasonDependencyNotReady: an object named in depends-on isn't ready yet.
 	ReasonDependencyNotReady = "DependencyNotReady"
+	// ReasonContested: somebody else keeps changing what the controller writes.
+	ReasonContested = "Contested"
 )

@@ -2,7 +2,8 @@
 // and the names that its users and other programs rely on: labels, annotations,
 // the finalizer, condition types and reasons.
 //
-// It has no behaviour beyond what a Kubernetes API package needs.
+// It has no behaviour beyond what a Kubernetes API package needs, and the reading
+// of annotations that files and live objects share.
 //
 // +kubebuilder:object:generate=true
 // +groupName=apps.labhub.io

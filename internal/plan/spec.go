@@ -1,0 +1,51 @@
+package plan
+
+// judgeSpec compares the live object with its file; the verdict has no action
+// where applying would change nothing.
+//
+// What kubectl's client-side apply owns is made ours before the file is applied: a
+// field that the file drops would stay otherwise, held by a manager that nobody
+// uses any more. Where that can't be done, the file is applied all the same.
+func judgeSpec(in *Input, d *Desired) verdict {
+	var spec verdict
+	if changes := Drift(d, &in.Live); changes != nil {
+		if spec = update(in, changes); spec.Verdict() {
+			return spec
+		}
+	}
+	adopted := adoptFields(in)
+	if spec.Action != "" && adopted.Verdict() {
+		return spec
+	}
+	return adopted
+}
+
+func adoptFields(in *Input) verdict {
+	if !in.Live.Fields.ClientSide {
+		return verdict{}
+	}
+	step := Step{Kind: StepAdoptFields, UID: in.Live.UID, ResourceVersion: in.Live.ResourceVersion}
+	return attempt(in, step, Update, WebService, "kubectl's client-side apply owns fields of it, and the file is to own them", nil)
+}
+
+func create(in *Input) verdict {
+	if in.CreationHeld {
+		return heldBack(WebService, readiness{})
+	}
+	step := Step{Kind: StepApply, Desired: in.file()}
+	return attempt(in, step, Create, WebService, "the file asks for it and the cluster doesn't have it", nil)
+}
+
+// heldBack: deletions are held for their number, which nothing new may make
+// look smaller.
+func heldBack(on Target, r readiness) verdict { return wait(on, "waits for held deletions", r) }
+
+func update(in *Input, changes []Change) verdict {
+	step := Step{
+		Kind:            StepApply,
+		Desired:         in.file(),
+		UID:             in.Live.UID,
+		ResourceVersion: in.Live.ResourceVersion,
+	}
+	return attempt(in, step, Update, WebService, sentence(changes), changes)
+}
