@@ -128,8 +128,8 @@ func rights(t *testing.T) []string {
 func TestRBAC(t *testing.T) {
 	want := []string{
 		"create configmaps", "create customresourcedefinitions", "create leases", "create namespaces", "create webservices",
-		"delete configmaps",
-		"get configmaps", "get leases",
+		"delete configmaps", "delete webservices",
+		"get configmaps", "get leases", "get webservices",
 		"list configmaps", "list customresourcedefinitions", "list namespaces", "list webservices",
 		"patch configmaps", "patch customresourcedefinitions", "patch webservices", "patch webservices/status",
 		"update leases",

@@ -66,8 +66,9 @@ type Cluster struct {
 
 	// creating lets one worker at a time create a namespace.
 	creating sync.Mutex
-	// absent are namespaces that a write has found missing, where we may not watch.
-	absent absences
+	// closed has what creations have found out about their namespaces, where we may
+	// not watch those, and uncreated why we may not create namespaces.
+	closed, uncreated findings
 	// crdNews wakes those that wait for the CRD.
 	crdNews    broadcast
 	definition definition
@@ -122,10 +123,20 @@ func (c *Cluster) Look(key plan.Key, in *plan.Input) (fresh bool) {
 
 func (c *Cluster) namespaceState(name string) plan.NamespaceState {
 	state, _ := c.namespaces.get(plan.Key{Name: name})
-	if state == plan.NamespaceUnknown && (c.namespaces.ready() || c.absent.has(name)) {
+	switch {
+	case state != plan.NamespaceUnknown:
+		return state
+	case c.namespaces.ready():
 		return plan.NamespaceMissing
 	}
-	return state
+	_, err := c.closed.last(name)
+	switch {
+	case err == nil:
+		return plan.NamespaceUnknown
+	case failure(err).Phrase == namespaceMissing:
+		return plan.NamespaceMissing
+	}
+	return plan.NamespaceTerminating
 }
 
 // All goes over the live objects. It holds a lock: don't call the cluster meanwhile.

@@ -283,12 +283,17 @@ func TestPreconditions(t *testing.T) {
 		{"finalizers, another version", plan.Step{Kind: plan.StepDropFinalizer, ResourceVersion: "1", Finalizers: []string{}, Spared: child.UID}},
 		{"finalizers, another ConfigMap", plan.Step{Kind: plan.StepDropFinalizer, ResourceVersion: live.ResourceVersion, Finalizers: []string{}, Spared: "x"}},
 		{"deletion, another version", plan.Step{Kind: plan.StepDeleteChild, UID: child.UID, ResourceVersion: "1"}},
+		{"creation of what is there", plan.Step{Kind: plan.StepApply, Desired: desired}},
+		{"creation of what is there, and the same", plan.Step{Kind: plan.StepApply, Desired: &plan.Desired{Image: "nginx:1.27"}}},
+		{"pruning, another uid", plan.Step{Kind: plan.StepDelete, UID: "x", ResourceVersion: live.ResourceVersion}},
+		{"pruning, another version", plan.Step{Kind: plan.StepDelete, UID: live.UID, ResourceVersion: "1"}},
+		{"adoption, another uid", plan.Step{Kind: plan.StepAdoptFields, UID: "x", ResourceVersion: live.ResourceVersion}},
+		{"adoption, another version", plan.Step{Kind: plan.StepAdoptFields, UID: live.UID, ResourceVersion: "1"}},
 	} {
-		_, err := c.Do(t.Context(), key, &tt.step)
-		var f *plan.Failure
-		if !errors.As(err, &f) || f.Class != plan.Outdated {
-			t.Errorf("%s: %v", tt.name, err)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := c.Do(t.Context(), key, &tt.step)
+			is(t, err, plan.Outdated)
+		})
 	}
 	got, _ := c.webservices.get(key)
 	if left, _ := c.children.get(childKey(key)); got.ResourceVersion != live.ResourceVersion || left.ResourceVersion != child.ResourceVersion {
@@ -296,10 +301,7 @@ func TestPreconditions(t *testing.T) {
 	}
 	missing := plan.Key{Namespace: "no-such-namespace", Name: "checkout"}
 	_, err := c.Do(t.Context(), missing, &plan.Step{Kind: plan.StepApply, Desired: desired})
-	var f *plan.Failure
-	if !errors.As(err, &f) || f.Class != plan.NotReady {
-		t.Errorf("into a missing namespace: %v", err)
-	}
+	is(t, err, plan.NotReady)
 }
 
 // TestCleanUp: the finalizer stays while there is a ConfigMap that the step doesn't
@@ -311,9 +313,7 @@ func TestCleanUp(t *testing.T) {
 	r := work(t, connect(t, account))
 	r.take("nginx:1.27", key)
 	r.converges()
-	c := connect(t, account) // without an engine
-	background(t, func(ctx context.Context) { c.Run(ctx, &deaf{}, allowed) })
-	labtest.Eventually(t, recovery, c.State)
+	c := look(t, account)
 	live, _ := c.webservices.get(key)
 	drop := plan.Step{Kind: plan.StepDropFinalizer, ResourceVersion: live.ResourceVersion, Finalizers: []string{}}
 	answer, err := c.Do(t.Context(), key, &drop)
@@ -351,18 +351,28 @@ func TestCleanUp(t *testing.T) {
 	})
 }
 
-// TestGate: what the gate refuses isn't sent.
+// TestGate is asked with the kind of each step, and what it refuses isn't sent.
 func TestGate(t *testing.T) {
 	account := shipped(t)
 	onlyCRD(t, manifests.CRD())
 	c := connect(t, account)
 	closed := &plan.Failure{Class: plan.NotWriter, Phrase: "closed"}
-	background(t, func(ctx context.Context) { c.Run(ctx, &deaf{}, func(context.Context) error { return closed }) })
+	var asked []plan.StepKind
+	gate := func(_ context.Context, kind plan.StepKind) error {
+		asked = append(asked, kind)
+		return closed
+	}
+	background(t, func(ctx context.Context) { c.Run(ctx, &deaf{}, gate) })
 	labtest.Eventually(t, recovery, c.State)
-	for kind := plan.StepCreateNamespace; kind <= plan.StepDropFinalizer; kind++ {
+	var kinds []plan.StepKind
+	for kind := plan.StepCreateNamespace; kind <= plan.StepDelete; kind++ {
+		kinds = append(kinds, kind)
 		if _, err := c.Do(t.Context(), keyNamed("checkout"), &plan.Step{Kind: kind}); !errors.Is(err, closed) {
 			t.Errorf("%s: %v", kind, err)
 		}
+	}
+	if !slices.Equal(asked, kinds) {
+		t.Errorf("the gate was asked for %q, want %q", asked, kinds)
 	}
 	if r, w := c.Requests(); r+w != 0 {
 		t.Errorf("%d reads, %d writes", r, w)
@@ -432,16 +442,25 @@ func TestServerRestarts(t *testing.T) {
 	})
 }
 
-// without is an account whose rights lack one resource.
-func without(t *testing.T, resource string) string {
-	t.Helper()
-	name := "without-" + resource
-	rules := slices.DeleteFunc([]string{
+// allBut are the rules for everything that we do, without those for one resource.
+func allBut(resource string) []string {
+	return slices.DeleteFunc([]string{
 		`{apiGroups: [apps.labhub.io], resources: [webservices, webservices/status, webservices/finalizers], verbs: ["*"]}`,
 		`{apiGroups: [""], resources: [configmaps], verbs: ["*"]}`,
 		`{apiGroups: [""], resources: [namespaces], verbs: ["*"]}`,
 		`{apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: ["*"]}`,
 	}, func(rule string) bool { return strings.Contains(rule, "["+resource) })
+}
+
+// without is an account whose rights lack one resource.
+func without(t *testing.T, resource string) string {
+	t.Helper()
+	return account(t, "without-"+resource, allBut(resource)...)
+}
+
+// account is one with these rules.
+func account(t *testing.T, name string, rules ...string) string {
+	t.Helper()
 	shared.Apply(t, fmt.Appendf(nil, `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole

@@ -23,7 +23,7 @@ func (c *Cluster) Do(ctx context.Context, key plan.Key, step *plan.Step) (answer
 	case plan.StepCreateNamespace:
 		answer.Unsent, err = c.createNamespace(ctx, key.Namespace)
 	case plan.StepApply:
-		answer.Live, err = c.apply(ctx, key, step)
+		answer.Live, err = c.applyOnce(ctx, key, step)
 	case plan.StepWriteStatus:
 		answer.Live, err = c.writeStatus(ctx, key, step)
 	case plan.StepCreateChild:
@@ -34,17 +34,42 @@ func (c *Cluster) Do(ctx context.Context, key plan.Key, step *plan.Step) (answer
 		answer.Child, err = c.deleteChild(ctx, key, step)
 	case plan.StepDropFinalizer:
 		answer, err = c.dropFinalizer(ctx, key, step)
+	case plan.StepAdoptFields:
+		answer.Live, err = c.adoptFields(ctx, key, step)
+	case plan.StepDelete:
+		answer.Live, err = c.deleteObject(ctx, key, step)
 	default:
 		err = fmt.Errorf("a step of unknown kind %d", step.Kind)
 	}
 	if err != nil {
-		f := failure(err)
-		if f.Phrase == namespaceMissing {
-			c.absent.add(key.Namespace)
-		}
-		return plan.Answer{}, f
+		return plan.Answer{}, failure(err)
 	}
 	return answer, nil
+}
+
+// applyOnce applies. Where namespaces can't be watched, the creation of one object
+// finds out for all of its namespace whether that takes any.
+func (c *Cluster) applyOnce(ctx context.Context, key plan.Key, step *plan.Step) (live plan.Live, err error) {
+	if step.UID != "" || c.namespaces.ready() {
+		return c.apply(ctx, key, step)
+	}
+	try := func() error {
+		if live, err = c.apply(ctx, key, step); err != nil && failure(err).Class == plan.NotReady {
+			return err
+		}
+		return nil
+	}
+	sent, closed := c.closed.ask(ctx, key.Namespace, try)
+	switch {
+	case sent:
+		return live, err
+	case closed != nil:
+		return plan.Live{}, closed
+	}
+	if closed = try(); closed != nil {
+		c.closed.note(key.Namespace, closed)
+	}
+	return live, err
 }
 
 func (c *Cluster) apply(ctx context.Context, key plan.Key, step *plan.Step) (plan.Live, error) {
@@ -116,7 +141,7 @@ func (c *Cluster) deleteChild(ctx context.Context, key plan.Key, step *plan.Step
 		Resource(string(corev1.ResourceConfigMaps)).Name(v1.ChildName(key.Name)).
 		Body(&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &step.UID, ResourceVersion: &step.ResourceVersion}}).
 		Do(ctx).Get()
-	if err != nil && !apierrors.IsNotFound(err) {
+	if err != nil && !isGone(err) {
 		return plan.Child{}, err
 	}
 	if cm, ok := answer.(*corev1.ConfigMap); ok && err == nil {
@@ -173,15 +198,22 @@ func (c *Cluster) createNamespace(ctx context.Context, name string) (done bool, 
 	if state := c.namespaceState(name); state != plan.NamespaceMissing {
 		return true, nil
 	}
+	if _, err := c.uncreated.last(name); err != nil {
+		return false, err
+	}
 	ns, err := c.write.core.Namespaces().Create(ctx,
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{FieldManager: v1.Manager})
 	if apierrors.IsAlreadyExists(err) {
+		c.closed.note(name, nil)
 		return false, &plan.Failure{Class: plan.Outdated, Phrase: "the namespace has just been created by someone else", Err: err}
 	}
 	if err != nil {
+		if failure(err).Class == plan.Refused {
+			c.uncreated.note(name, err)
+		}
 		return false, err
 	}
-	c.absent.remove(name)
+	c.closed.note(name, nil)
 	if !c.namespaces.ready() {
 		return false, nil // no watch would ever tell of it
 	}

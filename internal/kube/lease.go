@@ -42,8 +42,7 @@ type Lease struct {
 	renewed time.Time
 	// refused is the error of the last claim or renewal, or nil.
 	refused error
-	// takenOver is when the lease was last taken from another holder; zero if the
-	// present term began otherwise.
+	// takenOver is when the lease was last taken from another holder.
 	takenOver time.Time
 }
 
@@ -70,7 +69,7 @@ func (c *Cluster) NewLease(namespace, name, identity string, changed func()) *Le
 			LeaseMeta: meta, Client: c.lease.leases,
 			LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
 		},
-		tried: l.tried, claimed: l.claimed, answered: c.noteLease,
+		tried: l.tried, tookOver: l.tookOver, answered: c.noteLease,
 	}
 	return l
 }
@@ -219,18 +218,16 @@ func (l *Lease) tried(at time.Time, err error) {
 	}
 }
 
-// claimed notes whom the lease was claimed from; "" is nobody, since it was free.
-func (l *Lease) claimed(from string) {
+// tookOver notes that the lease was taken from another holder.
+func (l *Lease) tookOver() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.takenOver = time.Time{}
-	if from != "" && from != l.identity {
-		l.takenOver = time.Now()
-	}
+	l.takenOver = time.Now()
 }
 
-// TakenOver is when the lease was taken from another holder that had not released
-// it; zero where the term began otherwise.
+// TakenOver is when this process last took the lease from another holder that had
+// not released it; zero where it never did. It is known before Check lets a write
+// through.
 func (l *Lease) TakenOver() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -268,15 +265,20 @@ func (l *Lease) Check(context.Context) error {
 	return &plan.Failure{Class: plan.NotWriter, Phrase: "the lease is not ours", Err: errLost}
 }
 
-// timedLock notes when each claim or renewal was begun, and how it went. It also
-// keeps a process that was held up from releasing a lease that is another's by now.
+// timedLock notes when each claim or renewal was begun, how it went, and whom the
+// lease was taken from. It also keeps a process that was held up from releasing a
+// lease that is another's by now. Like the elector, it serves one goroutine at a time.
 type timedLock struct {
 	resourcelock.Interface
 	// seen is the holder by the last look or write.
-	seen  string
+	seen string
+	// other is who held the lease when it was last seen not to be ours; "" is nobody,
+	// as after a release. It outlives a look that shows us: a claim may have come
+	// through although its answer didn't.
+	other string
 	tried func(at time.Time, err error)
-	// claimed is told who held the lease before it became ours.
-	claimed func(from string)
+	// tookOver is told that what other held is ours now.
+	tookOver func()
 	// answered is told how each request went.
 	answered func(verb string, err error)
 }
@@ -288,17 +290,17 @@ func (l *timedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord
 	if err == nil {
 		l.seen = record.HolderIdentity
 	}
+	if apierrors.IsNotFound(err) {
+		l.other = ""
+	} else if err == nil && l.seen != l.Identity() {
+		l.other = l.seen
+	}
 	return record, raw, err
 }
 
 // Create claims a lease that doesn't exist yet.
 func (l *timedLock) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
-	err := l.timed(r, "create", func() error { return l.Interface.Create(ctx, r) })
-	if err == nil {
-		l.claimed("")
-		l.seen = r.HolderIdentity
-	}
-	return err
+	return l.write(r, "create", func() error { return l.Interface.Create(ctx, r) })
 }
 
 // Update claims, renews or releases the lease.
@@ -306,22 +308,23 @@ func (l *timedLock) Update(ctx context.Context, r resourcelock.LeaderElectionRec
 	if r.HolderIdentity == "" && l.seen != l.Identity() {
 		return nil
 	}
-	err := l.timed(r, "update", func() error { return l.Interface.Update(ctx, r) })
-	if err == nil {
-		if r.HolderIdentity == l.Identity() && l.seen != l.Identity() {
-			l.claimed(l.seen)
-		}
-		l.seen = r.HolderIdentity
-	}
-	return err
+	return l.write(r, "update", func() error { return l.Interface.Update(ctx, r) })
 }
 
-func (l *timedLock) timed(r resourcelock.LeaderElectionRecord, verb string, write func() error) error {
+func (l *timedLock) write(r resourcelock.LeaderElectionRecord, verb string, send func() error) error {
 	began := time.Now()
-	err := write()
+	err := send()
 	l.answered(verb, err)
-	if r.HolderIdentity == l.Identity() {
+	ours := r.HolderIdentity == l.Identity()
+	if ours && err == nil && l.other != "" {
+		l.other = ""
+		l.tookOver()
+	}
+	if ours {
 		l.tried(began, err)
+	}
+	if err == nil {
+		l.seen = r.HolderIdentity
 	}
 	return err
 }

@@ -108,7 +108,7 @@ func (l *Lease) denied(err error) error {
 }
 
 // TakenOver is when the lease was taken from another holder that had not released
-// it; zero where it wasn't.
+// it; zero where it wasn't. It is known when Check lets a write through.
 func (l *LazyLease) TakenOver() time.Time { return l.lease.TakenOver() }
 
 // Close releases the lease if it was taken.

@@ -100,6 +100,9 @@ func TestLeaseHandedOver(t *testing.T) {
 		t.Errorf("the one that stopped may write: %v", err)
 	}
 	leads(t, other, 5*time.Second)
+	if at := other.TakenOver(); !at.IsZero() {
+		t.Errorf("a lease that was released counts as taken over at %v", at)
+	}
 }
 
 // TestLeaseOfTheDead: a restarted process takes its own lease at once, and
@@ -122,6 +125,9 @@ func TestLeaseOfTheDead(t *testing.T) {
 			leads(t, l, c.most)
 			if took := time.Since(began); took < c.least {
 				t.Errorf("taken after %v", took)
+			}
+			if at := l.TakenOver(); at.IsZero() != (c.identity == "pod-a_1") {
+				t.Errorf("taken over at %v", at)
 			}
 		})
 	}
@@ -162,6 +168,9 @@ func TestRenewalsBlocked(t *testing.T) {
 	leads(t, other, leaseDuration)
 	if one.Check(t.Context()) == nil {
 		t.Error("both may write")
+	}
+	if !one.TakenOver().IsZero() || other.TakenOver().IsZero() {
+		t.Errorf("taken over by the first at %v, by the other at %v", one.TakenOver(), other.TakenOver())
 	}
 	proxy.Set(nil)
 	labtest.Eventually(t, leaseDuration, func() error {

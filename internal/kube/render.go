@@ -2,6 +2,7 @@ package kube
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"unicode/utf8"
@@ -13,9 +14,16 @@ import (
 	"labhub.io/webservice-controller/internal/plan"
 )
 
+// unborn is a version that no object ever has: the store begins with it, empty. The
+// server holds an object that is there against it, and makes one that isn't all the
+// same, so it turns an apply into one that creates and does nothing else. Without it
+// an object that somebody has made at the same moment would be taken, were it another
+// source's.
+const unborn = "1"
+
 // applyBody is what is sent for StepApply: what the file states, and nothing
-// else. An empty map or list in metadata would move the resourceVersion on
-// every apply, so none is ever sent.
+// else but the preconditions. An empty map or list in metadata would move the
+// resourceVersion on every apply, so none is ever sent.
 func applyBody(key plan.Key, step *plan.Step) ([]byte, error) {
 	d := step.Desired
 	meta := map[string]any{"name": key.Name, "namespace": key.Namespace}
@@ -25,7 +33,7 @@ func applyBody(key plan.Key, step *plan.Step) ([]byte, error) {
 		meta["finalizers"] = d.Finalizers
 	}
 	putString(meta, "uid", string(step.UID))
-	putString(meta, "resourceVersion", step.ResourceVersion)
+	putString(meta, "resourceVersion", cmp.Or(step.ResourceVersion, unborn))
 	spec := map[string]any{"image": d.Image}
 	if d.Replicas != nil {
 		spec["replicas"] = *d.Replicas

@@ -10,8 +10,9 @@ import (
 	"labhub.io/webservice-controller/internal/plan"
 )
 
-// TestApplyBody: an apply states what the file states and nothing else. An
-// empty map or list would move the resourceVersion on every apply.
+// TestApplyBody: an apply states what the file states and nothing else but the
+// version: that of no object where it shall create one. An empty map or list would
+// move the resourceVersion on every apply.
 func TestApplyBody(t *testing.T) {
 	t.Parallel()
 	three, none, tier := int32(3), int32(0), "prod"
@@ -22,17 +23,17 @@ func TestApplyBody(t *testing.T) {
 	}{
 		{
 			"the least", plan.Step{Desired: &plan.Desired{Image: "nginx:1.27"}},
-			`{"apiVersion":"apps.labhub.io/v1","kind":"WebService","metadata":{"name":"checkout","namespace":"lab"},"spec":{"image":"nginx:1.27"}}`,
+			`{"apiVersion":"apps.labhub.io/v1","kind":"WebService","metadata":{"name":"checkout","namespace":"lab","resourceVersion":"1"},"spec":{"image":"nginx:1.27"}}`,
 		},
 		{
 			"empty maps and lists", plan.Step{Desired: &plan.Desired{
 				Image: "nginx:1.27", Labels: map[string]string{}, Annotations: map[string]string{}, Finalizers: []string{},
 			}},
-			`{"apiVersion":"apps.labhub.io/v1","kind":"WebService","metadata":{"name":"checkout","namespace":"lab"},"spec":{"image":"nginx:1.27"}}`,
+			`{"apiVersion":"apps.labhub.io/v1","kind":"WebService","metadata":{"name":"checkout","namespace":"lab","resourceVersion":"1"},"spec":{"image":"nginx:1.27"}}`,
 		},
 		{
 			"no replicas at all", plan.Step{Desired: &plan.Desired{Image: "nginx:1.27", Replicas: &none}},
-			`{"apiVersion":"apps.labhub.io/v1","kind":"WebService","metadata":{"name":"checkout","namespace":"lab"},"spec":{"image":"nginx:1.27","replicas":0}}`,
+			`{"apiVersion":"apps.labhub.io/v1","kind":"WebService","metadata":{"name":"checkout","namespace":"lab","resourceVersion":"1"},"spec":{"image":"nginx:1.27","replicas":0}}`,
 		},
 		{
 			"all there is", plan.Step{UID: "u1", ResourceVersion: "7", Desired: &plan.Desired{

@@ -63,24 +63,53 @@ type rig struct {
 	cluster *Cluster
 }
 
-func allowed(context.Context) error { return nil }
+func allowed(context.Context, plan.StepKind) error { return nil }
 
-// work makes an engine lead on the cluster until the test's end.
-func work(t *testing.T, c *Cluster) *rig {
+// approvals are those of an out directory of the test's own.
+type approvals struct{ report.Approvals }
+
+func (*approvals) Command(digest string) string { return "approve " + digest }
+
+// work makes an engine lead on the cluster until the test's end. It prunes nothing.
+func work(t *testing.T, c *Cluster, change ...func(*engine.Options)) *rig {
 	t.Helper()
-	r := &rig{t: t, cluster: c}
-	r.Engine = engine.New(c, engine.Options{
+	opts := engine.Options{
 		Policy:  plan.Policy{SourceName: "default", Unlabelled: true, CreateNamespaces: true},
 		Workers: 4, Backoff: engine.Backoff{Initial: 200 * time.Millisecond, Max: time.Minute},
 		ScanInterval: 30 * time.Second, SourcePath: "desired", Version: "test",
 		SourceStatus: func() source.Status { return source.Status{} },
+		TakenOver:    func() time.Time { return time.Time{} },
+		Rescan:       func() {},
+		Approvals:    &approvals{report.Approvals{Dir: t.TempDir()}},
 		Publish:      func(*report.Report) {},
 		Log:          slog.New(slog.DiscardHandler),
-	})
+	}
+	for _, f := range change {
+		f(&opts)
+	}
+	r := &rig{Engine: engine.New(c, opts), t: t, cluster: c}
 	r.SetHolder("me", false)
 	background(t, func(ctx context.Context) { c.Run(ctx, r.Engine, allowed) })
 	background(t, r.Lead)
 	return r
+}
+
+// look runs a cluster without an engine until the test's end, once it can be worked on.
+func look(t *testing.T, kubeconfig string) *Cluster {
+	t.Helper()
+	c := connect(t, kubeconfig)
+	background(t, func(ctx context.Context) { c.Run(ctx, &deaf{}, allowed) })
+	labtest.Eventually(t, recovery, c.State)
+	return c
+}
+
+// is fails the test unless err is a failure of that class.
+func is(t *testing.T, err error, class plan.FailureClass) {
+	t.Helper()
+	var f *plan.Failure
+	if !errors.As(err, &f) || f.Class != class {
+		t.Errorf("class %d is wanted of %v", class, err)
+	}
 }
 
 // background runs f until the test's end, or until stop is called.
