@@ -22,6 +22,7 @@ func Build(files []File, rootErr error, prev *Snapshot) *Snapshot {
 	}
 	b.judgeDuplicates()
 	b.keepHeld(files)
+	b.judgeCycles()
 	if len(b.out.Unsettled) > 0 {
 		b.keepAbsent()
 	}
@@ -32,6 +33,7 @@ func Build(files []File, rootErr error, prev *Snapshot) *Snapshot {
 type builder struct {
 	out, prev *Snapshot
 	twice     map[types.NamespacedName][]Object // every place of names with several
+	depending []types.NamespacedName            // objects with dependencies
 }
 
 func newBuilder(files int, prev *Snapshot) *builder {
@@ -42,16 +44,16 @@ func newBuilder(files int, prev *Snapshot) *builder {
 		Complete: true,
 		Objects:  make(map[types.NamespacedName]Object, files),
 		Broken:   make(map[types.NamespacedName]Problem),
-		held:     make(map[string][]types.NamespacedName, files),
+		held:     make(map[string]memory, files),
 	}, twice: make(map[types.NamespacedName][]Object)}
 }
 
 // lost: nothing could be read. Every name that is known stays known.
 func (b *builder) lost(err error) {
 	b.out.Complete, b.out.Err = false, err
-	for path, keys := range b.prev.held {
-		b.out.held[path] = keys
-		for _, key := range keys {
+	for path, m := range b.prev.held {
+		b.out.held[path] = m
+		for _, key := range m.names {
 			b.out.Broken[key] = Problem{Message: err.Error()}
 		}
 	}
@@ -95,8 +97,11 @@ func (b *builder) parsed(path string, p *Parsed) {
 			continue
 		}
 		b.out.Objects[o.Key] = o
+		if len(o.DependsOn) > 0 {
+			b.depending = append(b.depending, o.Key)
+		}
 	}
-	b.out.held[path] = p.names()
+	b.out.held[path] = memory{names: p.names()}
 }
 
 // broken keeps the problem that a reader meets first.
@@ -158,20 +163,26 @@ func (b *builder) keepHeld(files []File) {
 		f := &files[i]
 		switch {
 		case f.Err != nil && f.Directory:
-			b.keepBelow(f)
+			b.keepBelow(f.Path, unreadable(f), true)
+		case f.Directory && f.Parsed != nil && f.Parsed.Anonymous:
+			b.keepBelow(f.Path, f.Parsed.Problems[0], false)
 		case f.Err != nil:
 			b.keep(f.Path, unreadable(f), true)
 		case f.Parsed != nil && f.Parsed.Anonymous:
 			b.keep(f.Path, f.Parsed.Problems[0], false)
 		}
+		if !f.Directory {
+			b.judgeCutOff(f)
+		}
 	}
 }
 
-// keepBelow keeps the names of all files of a directory that can't be read.
-func (b *builder) keepBelow(f *File) {
+// keepBelow keeps the names of all files of a directory that can't be read, or
+// that something else has taken the place of.
+func (b *builder) keepBelow(dir string, problem Problem, against bool) {
 	for path := range b.prev.held {
-		if strings.HasPrefix(path, f.Path+"/") {
-			b.keep(path, unreadable(f), true)
+		if strings.HasPrefix(path, dir+"/") {
+			b.keep(path, problem, against)
 		}
 	}
 }
@@ -180,7 +191,8 @@ func (b *builder) keepBelow(f *File) {
 // also stands against another file that names the same object; a file of which a
 // document is broken doesn't.
 func (b *builder) keep(path string, problem Problem, against bool) {
-	for _, key := range b.prev.held[path] {
+	before, kept := b.prev.held[path], b.out.held[path]
+	for _, key := range before.names {
 		_, named := b.out.Objects[key]
 		if named && !against {
 			continue
@@ -189,10 +201,12 @@ func (b *builder) keep(path string, problem Problem, against bool) {
 		if _, known := b.out.Broken[key]; !known {
 			b.out.Broken[key] = problem
 		}
-		if !slices.Contains(b.out.held[path], key) {
-			b.out.held[path] = append(slices.Clip(b.out.held[path]), key)
+		if !slices.Contains(kept.names, key) {
+			kept.names = append(slices.Clip(kept.names), key)
 		}
 	}
+	kept.whole = before.whole
+	b.out.held[path] = kept
 }
 
 // keepAbsent: while files change, an object may just be on its way from one to
@@ -208,9 +222,9 @@ func (b *builder) keepAbsent() {
 			b.out.Broken[key] = problem
 		}
 	}
-	for path, keys := range b.prev.held {
+	for path, m := range b.prev.held {
 		if _, known := b.out.held[path]; !known {
-			b.out.held[path] = keys
+			b.out.held[path] = m
 		}
 	}
 }

@@ -104,7 +104,7 @@ func (r *record) restIn(now time.Time, quiet time.Duration) time.Duration {
 
 // same says whether two looks at a path saw the same thing.
 func (e *entry) same(other *entry) bool {
-	return e.stamp == other.stamp && e.refused == other.refused && e.passed == other.passed && errorText(e.err) == errorText(other.err)
+	return e.stamp == other.stamp && e.refused == other.refused && errorText(e.err) == errorText(other.err)
 }
 
 // refresh reads every entry at rest whose content isn't known, and says whether
@@ -137,8 +137,6 @@ func (c *cache) load(path string, r *record, root *os.Root, opts Options) bool {
 		r.err, r.parsed = e.err, nil
 	case e.refused != "":
 		r.set(refusal(path, e.refused))
-	case e.passed != "":
-		r.set(passedOver(path, e.passed))
 	case e.stamp.size > MaxFileSize:
 		r.set(refusal(path, tooLarge(e.stamp.size).message))
 	default:
@@ -165,11 +163,6 @@ func (r *record) set(p *Parsed) { r.parsed, r.of, r.err, r.doubt = p, r.entry, n
 // refusal is the content of an entry that isn't read.
 func refusal(path, why string) *Parsed {
 	return &Parsed{Problems: []Problem{{Path: path, Message: why}}, Anonymous: true}
-}
-
-// passedOver is the content of an entry that needn't be read.
-func passedOver(path, why string) *Parsed {
-	return &Parsed{Warnings: []Problem{{Path: path, Message: why}}}
 }
 
 // files makes the records into what Build takes.

@@ -123,7 +123,7 @@ func (c *checker) directory(ctx context.Context, name, shown string) error {
 		return nil
 	}
 	defer func() { _ = root.Close() }() // it was only read
-	tree, err := walk(root)
+	tree, err := walk(root, new(history))
 	if err != nil {
 		c.files = append(c.files, File{Path: shown, Err: err, Directory: true})
 		return nil
@@ -147,8 +147,6 @@ func (c *checker) entry(e *entry, root *os.Root, shown string) {
 		c.files = append(c.files, File{Path: shown, Err: e.err, Directory: e.directory})
 	case e.refused != "":
 		c.files = append(c.files, File{Path: shown, Parsed: refusal(shown, e.refused), Directory: e.directory})
-	case e.passed != "":
-		c.files = append(c.files, File{Path: shown, Parsed: passedOver(shown, e.passed), Directory: true})
 	default:
 		c.add(shown, e.stamp.size, func() ([]byte, error) { return readFile(root, e.path, e.stamp) })
 	}

@@ -5,64 +5,57 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation"
+	v1 "labhub.io/webservice-controller/internal/api/v1"
 )
 
-// dependsOnSupported refuses v1.DependsOnAnnotation while it is false.
-const dependsOnSupported = false
+// maxDependencies is how many objects one object may wait for. What needs more is
+// a mistake, and their number bounds the work of looking for cycles.
+const maxDependencies = 100
 
-// dependsOn reads the list of objects that must be ready first.
+// dependsOn reads the list of objects that must be ready first. A name alone has
+// no namespace yet: that of the object may come later in the file.
 func (d *document) dependsOn(f field, value string, o *Object) bool {
 	full := join("metadata.annotations", f.name)
-	if !dependsOnSupported {
-		d.problem(f.key, full, "%s isn't supported yet: remove it", f.name)
-		return false
-	}
-	names, err := parseDependsOn(value)
-	if err != nil {
+	names, err := v1.ParseDependsOn(value)
+	switch {
+	case err != nil:
 		d.problem(f.value, full, "%s: %s", full, err)
-		return false
+	case len(names) > maxDependencies:
+		d.problem(f.value, full, "%s has %d names: write %d at most", full, len(names), maxDependencies)
+	default:
+		o.DependsOn, d.depends = names, f.value
+		return true
 	}
-	o.DependsOn = names
-	return true
+	return false
 }
 
-// parseDependsOn reads "name, namespace/name". A name alone has no namespace here:
-// it is that of the object, which may come later in the file.
-func parseDependsOn(value string) ([]types.NamespacedName, error) {
-	var names []types.NamespacedName
-	for entry := range strings.SplitSeq(value, ",") {
-		entry = strings.TrimSpace(entry)
-		namespace, name, qualified := strings.Cut(entry, "/")
-		if !qualified {
-			namespace, name = "", entry
-		}
-		switch {
-		case entry == "":
-			return nil, fmt.Errorf("an entry is empty: write name or namespace/name, separated by commas")
-		case len(validation.IsDNS1123Subdomain(name)) > 0, qualified && len(validation.IsDNS1123Label(namespace)) > 0:
-			return nil, fmt.Errorf("%q isn't a name: write name or namespace/name, separated by commas", shorten(entry))
-		}
-		names = append(names, types.NamespacedName{Namespace: namespace, Name: name})
+// dependencies gives names without a namespace that of the object, which is known
+// by now, and keeps each once.
+func (d *document) dependencies(o *Object) {
+	if d.depends == nil {
+		return
 	}
-	return names, nil
-}
-
-// resolveDependencies gives names without a namespace that of the object, and
-// keeps each once.
-func (d *document) resolveDependencies(o *Object) {
-	var resolved []types.NamespacedName
-	for _, key := range o.DependsOn {
+	full := join("metadata.annotations", v1.DependsOnAnnotation)
+	place := d.place(d.depends, full, "")
+	o.dependsAt = &place
+	written := o.DependsOn
+	o.DependsOn = nil
+	for _, key := range written {
 		if key.Namespace == "" {
 			key.Namespace = o.Key.Namespace
 		}
-		if key.Namespace == "" {
-			key.Namespace = d.opts.DefaultNamespace
-		}
-		if !slices.Contains(resolved, key) {
-			resolved = append(resolved, key)
+		switch {
+		case slices.Contains(o.DependsOn, key):
+			d.warn(d.depends, full, fmt.Sprintf("%s names %s twice: keep one", full, key))
+		case !d.opts.worksIn(key.Namespace):
+			d.problem(d.depends, full, "%s names %s, and this controller works in %s only: take it out", full, key, strings.Join(d.opts.Namespaces, ", "))
+		default:
+			o.DependsOn = append(o.DependsOn, key)
 		}
 	}
-	o.DependsOn = resolved
+}
+
+// worksIn says whether objects of a namespace are looked after.
+func (o *Options) worksIn(namespace string) bool {
+	return len(o.Namespaces) == 0 || slices.Contains(o.Namespaces, namespace)
 }

@@ -14,7 +14,7 @@
 //     its own document.
 //   - Absence is certain or it isn't reported: what an unreadable, broken or
 //     changing file held before isn't in Objects, but it is in Broken, or it stays
-//     as it was.
+//     as it was. Snapshot.Doubt says why an absence means nothing.
 //   - No file outside the source is opened, except the few that say which commit
 //     an enclosing git checkout is at.
 package source

@@ -25,6 +25,8 @@ type document struct {
 	prefix string // path of the document's fields: "" or that of the list's item
 	depth  int    // number of lists around it
 	budget *int
+	// depends is the value of v1.DependsOnAnnotation, once it was read.
+	depends *yaml.Node
 
 	problems []Problem
 	unlisted int // problems beyond maxProblems
@@ -50,7 +52,7 @@ func (d *document) object(root *yaml.Node) {
 	case classOurs:
 		d.webService(root, m)
 	case classList:
-		d.list(m)
+		d.list(root, m)
 	case classOther:
 		d.other(m)
 	case classNearMiss:
@@ -104,9 +106,11 @@ func (d *document) sequence(root *yaml.Node) {
 }
 
 // list reads the items of a List, each as if it were a document.
-func (d *document) list(m mapping) {
+func (d *document) list(root *yaml.Node, m mapping) {
 	items := m.get("items")
 	if isNull(items) {
+		d.problem(orNode(items, first(root)), "items", "items is missing: write the objects there, or items: [] for none")
+		d.close(types.NamespacedName{})
 		return
 	}
 	if items.Kind != yaml.SequenceNode || d.depth == maxListDepth {
@@ -120,11 +124,14 @@ func (d *document) list(m mapping) {
 			d.close(types.NamespacedName{})
 			return
 		}
-		if item = resolve(item); isNull(item) {
-			continue
-		}
+		item = resolve(item)
 		child := *d
 		child.prefix, child.depth = fmt.Sprintf("%sitems[%d].", d.prefix, i), d.depth+1
+		if isNull(item) {
+			child.problem(item, "", "the item is empty: write an object, or take it out")
+			child.close(types.NamespacedName{})
+			continue
+		}
 		child.read(item)
 	}
 }

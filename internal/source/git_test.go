@@ -136,3 +136,23 @@ func TestALockAfterOneThatWasLeftBehind(t *testing.T) {
 		}
 	})
 }
+
+// TestAfterGitsWork the files mean what they say, also by what isn't there.
+func TestAfterGitsWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := writeTree(t, map[string]string{".git/HEAD": commitA, "a.yaml": named("a"), "b.yaml": named("b")})
+		s := NewScanner(config(dir))
+		scan(t, s)
+		lock := filepath.Join(dir, ".git/index.lock")
+		writeFile(t, lock, "")
+		go func() {
+			_ = os.Remove(filepath.Join(dir, "a.yaml"))
+			_ = os.Rename(filepath.Join(dir, "b.yaml"), filepath.Join(dir, "c.yaml"))
+			pass(3 * time.Second)
+			_ = os.Remove(lock)
+		}()
+		if got := scan(t, s); keysOf(got.Objects) != "shop/b" || len(got.Broken)+len(got.Unsettled) > 0 || got.Doubt() != "" {
+			t.Errorf("objects: %s, broken: %s, doubt: %s", keysOf(got.Objects), keysOf(got.Broken), got.Doubt())
+		}
+	})
+}

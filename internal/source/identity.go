@@ -29,10 +29,12 @@ type identity struct {
 	apiVersion, kind *yaml.Node // nil where missing or null
 	twice            *fieldFault
 	object           bool // has metadata.name and spec
+	begun            bool // has one of the keys, though nothing in it
 }
 
 func identify(m mapping) identity {
 	id := identity{apiVersion: m.get("apiVersion"), kind: m.get("kind")}
+	id.begun = id.apiVersion != nil || id.kind != nil
 	if isNull(id.apiVersion) {
 		id.apiVersion = nil
 	}
@@ -66,7 +68,7 @@ func (id identity) class() class {
 	case id.twice != nil:
 		return classNearMiss
 	case id.apiVersion == nil && id.kind == nil:
-		if id.object {
+		if id.object || id.begun {
 			return classNearMiss
 		}
 		return classOther

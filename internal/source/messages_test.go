@@ -63,6 +63,7 @@ func faultyFiles() []faulty {
 		{"neither apiVersion nor kind", typedAs("")},
 		{"apiVersion missing", typedAs(kind)},
 		{"apiVersion missing, another kind", typedAs("kind: Deployment\n")},
+		{"apiVersion without a value", "apiVersion:\n"},
 		{"kind missing", typedAs(ours)},
 		{"kind missing, another group", typedAs("apiVersion: apps/v1\n")},
 		{"kind twice", typedAs(ours + kind + kind)},
@@ -73,6 +74,8 @@ func faultyFiles() []faulty {
 		{"kind a boolean", typedAs("apiVersion: apps/v1\nkind: off\n")},
 		{"items no list", listOf("{a: b}")},
 		{"items with a fault", listOf("\n- apiVersion: apps.labhub.io/v1\n  kind: WebService\n  metadata: {name: web}\n  spec: {image: 1}\n")},
+		{"items missing", "apiVersion: v1\nkind: List\n"},
+		{"items with nothing in one", listOf("\n- {apiVersion: v1, kind: Pod}\n-")},
 		{"too many items", "x: &a {apiVersion: apps.labhub.io/v1, kind: WebService, metadata: {name: x}, spec: {image: a}}\n" +
 			listOf("["+strings.Repeat("*a,", MaxDocuments+1)+"]")},
 		{"a key of the document no string", "1: a\n"},
@@ -82,6 +85,8 @@ func faultyFiles() []faulty {
 		{"a key twice", service + "  image: b\n"},
 		{"unknown field, a word close to it", service + "  replica: 1\n"},
 		{"unknown field, one level up", service + "replicas: 1\n"},
+		{"unknown field, a level too high", service + "namespace: shop\n"},
+		{"unknown field, with a no-break space", service + "\u00a0\u00a0replicas: 3\n"},
 		{"unknown field", service + "  env: []\n"},
 		{"a key no string", label("on: a")},
 		{"a key of nothing", label("? \n    : a")},
@@ -135,11 +140,19 @@ func faultyFiles() []faulty {
 		{"annotation of ours mistyped", annotation("webservice.labhub.io/prun: disabled")},
 		{"annotation of ours unknown", annotation("webservice.labhub.io/colour: red")},
 		{"annotation of ours with another value", annotation("webservice.labhub.io/prune: 'off'")},
-		{"depends-on", annotation("webservice.labhub.io/depends-on: db")},
+		{"depends-on without a name", annotation("webservice.labhub.io/depends-on: db,")},
+		{"depends-on with something else", annotation("webservice.labhub.io/depends-on: db and cache")},
+		{"depends-on with too many names", annotation("webservice.labhub.io/depends-on: db" + strings.Repeat(", db", maxDependencies))},
+		{"depends-on others", annotation("webservice.labhub.io/depends-on: kube-system/dns")},
+		{"depends-on twice the same", annotation("webservice.labhub.io/depends-on: db, shop/db")},
 		{"finalizers no list", metaWith("  finalizers: a\n")},
 		{"finalizer null", metaWith("  finalizers: [~]\n")},
 
 		// Warnings.
+		{"image with a blank", specWith("  image: nginx :1.27\n")},
+		{"image with a template", specWith("  image: \"{{ .image }}\"\n")},
+		{"image with a variable", specWith("  image: nginx:${TAG}\n")},
+		{"image with quotes of a word processor", specWith("  image: “nginx:1.27”\n")},
 		{"an export", metaWith("  uid: 99999999-8888-7777-6666-555555555555\n  resourceVersion: '1'\n") + "status:\n  replicas: 1\n"},
 		{"finalizer and label of others", metaWith("  finalizers: [example.com/a]\n  labels: {webservice.labhub.io/source: mine}\n")},
 	})
@@ -166,10 +179,14 @@ func syntaxFaults() []faulty {
 		{"a tag of nobody", "a: !x!y b\n"},
 		{"nested too deeply", strings.Repeat("[", 20_000)},
 		{"indented less", "a:\n    b: c\n  d: e\n"},
+		{"a quote and more in one value", "a: \"b\" c\nd: e\n"},
+		{"a no-break space", "a:\n  b: c\n\u00a0\u00a0d\n"},
+		{"one mark of a merge conflict", service + "=======\n  replicas: 3\n"},
 		{"text glued to a separator", "a: b\n---c: d\n"},
 		{"text after the end of a document", "{a: b}\n--- {c: d}\n{e: f}\n"},
 		{"a separator behind a line end that only some know", "a: b\u2028---\nc: d\n"},
 		{"cut off in json", `{"a":`},
+		{"YAML by the name of json", "# shop\n---\n" + service},
 		{"a comment in json", "// a\n{}"},
 		{"half a surrogate pair in json", `{"a": "\ud800"}`},
 		{"nested too deeply in json", strings.Repeat("[", maxJSONDepth+2)},
@@ -193,7 +210,7 @@ func contentMessages() string {
 			name = "web.json"
 		}
 		opts := options()
-		if f.name == "namespace of others" {
+		if strings.HasSuffix(f.name, " others") {
 			opts.Namespaces = []string{"shop", "pay"}
 		}
 		p := Parse(name, []byte(f.text), opts)
@@ -231,11 +248,29 @@ func goldenProblem(what string, p Problem) string {
 	return what + " " + text + "\n    " + p.Message + "\n"
 }
 
+// cycleMessages are those of objects that depend on themselves.
+func cycleMessages() string {
+	s := Build([]File{
+		file("a.yaml", depending("self", "self")+"---\n"+depending("a", "b")+"---\n"+depending("b", "pay/c")),
+		file("c.yaml", "# the third\n"+strings.Replace(depending("c", "shop/a"), "metadata:", "metadata:\n  namespace: pay", 1)),
+	}, nil, nil)
+	return golden("cycles of dependencies", s.Problems, s.Warnings)
+}
+
+// cutMessages are those of a file that held more before.
+func cutMessages() string {
+	text := "# shop\n" + named("a") + "---\n" + named("b")
+	before := Build([]File{file("a.yaml", text)}, nil, nil)
+	line := Build([]File{file("a.yaml", strings.TrimSpace("# shop\n"+named("a")))}, nil, before)
+	comment := Build([]File{file("a.yaml", "# shop\n")}, nil, before)
+	return golden("cut off in a line", line.Problems, nil) + golden("cut off after a line", comment.Problems, nil)
+}
+
 // treeMessages are those of files that can't be read, or that are named twice.
 func treeMessages(t *testing.T) string {
 	t.Helper()
 	dir := writeTree(t, map[string]string{
-		"a.yaml": named("twice"), "b.yaml": named("twice"), "real/c.yaml": named("c"), "notes": "", "LARGE.YAML": named("x"),
+		"a.yaml": named("twice"), "b.yaml": named("twice"), "real/c.yaml": named("c"), "notes": "",
 		".git/HEAD": commitA, ".git/index.lock": "",
 	})
 	for name, target := range map[string]string{
@@ -254,15 +289,31 @@ func treeMessages(t *testing.T) string {
 		s := scan(t, NewScanner(config(dir)))
 		text = golden("a directory", s.Problems, s.Warnings)
 	})
+	text += replacedMessages(t)
 	refused := Build([]File{{Path: "secret.yaml", Err: &fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}}}, nil, nil)
 	root, _, err := openRoot(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	locked := (&walker{top: root}).brokenLink("link", fs.ErrPermission)
+	locked := (&walker{top: root, before: new(history)}).brokenLink("link", fs.ErrPermission)
 	return text + golden("a file that can't be read", refused.Problems, nil) +
 		golden("a link that can't be followed", []Problem{{Path: "a.yaml", Message: locked}}, nil)
+}
+
+// replacedMessages are those of what takes the place of files and directories.
+func replacedMessages(t *testing.T) string {
+	t.Helper()
+	dir := writeTree(t, map[string]string{"a.yaml": named("a"), "team/b.yaml": named("b")})
+	var text string
+	synctest.Test(t, func(t *testing.T) {
+		s := NewScanner(config(dir))
+		scan(t, s)
+		replaced("a.yaml", aDirectory)(t, dir)
+		replaced("team", aFile)(t, dir)
+		text = golden("replaced", scan(t, s).Problems, nil)
+	})
+	return text
 }
 
 // checkMessages are those that only Check has.
@@ -278,7 +329,7 @@ func checkMessages(t *testing.T) string {
 // TestMessages holds every message to the one that a person has read. With
 // UPDATE_GOLDEN=1 it writes them down anew, to be read again.
 func TestMessages(t *testing.T) {
-	got := contentMessages() + treeMessages(t) + checkMessages(t)
+	got := contentMessages() + cycleMessages() + cutMessages() + treeMessages(t) + checkMessages(t)
 	if os.Getenv("UPDATE_GOLDEN") == "1" {
 		if err := os.WriteFile(goldenMessages, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -303,7 +354,7 @@ func TestMessages(t *testing.T) {
 
 // unlisted are texts of the package that no problem or warning has.
 func unlisted() map[string]string {
-	const status, root, later = "a text of Status", "a RootError", "depends-on isn't supported yet"
+	const status, root, doubt = "a text of Status", "a RootError", "a text of Doubt: TestDoubt"
 	return map[string]string{
 		"a git command is at work: ":         status,
 		"%s still change, such as %s":        status,
@@ -312,19 +363,28 @@ func unlisted() map[string]string {
 		"%s can't be watched: %w":            status,
 		"%d more places":                     "where an object has many: TestManyCopies",
 		"limit reached":                      status,
-		"an entry is empty: write name or namespace/name, separated by commas": later,
-		"%q isn't a name: write name or namespace/name, separated by commas":   later,
+		"the source wasn't read yet":         doubt,
+		"the source wasn't read whole":       doubt,
+		"a problem in the source: ":          doubt,
+		": mend it":                          doubt,
+		" still changes: let it rest":        doubt,
+		"mend the link":                      doubt,
+		"let source.path name a directory":   doubt,
+		"make it readable":                   doubt,
+		"put it back, or mend source.path":   doubt,
+		"the source holds no WebService: mend source.path, or set source.allowEmpty": doubt,
 		"changed while it was read": "read again",
 		"no more watchers for this user: raise fs.inotify.max_user_instances: %w": status,
 		"no more watches for this user: raise fs.inotify.max_user_watches: %w":    status,
-		"doesn't exist":                  root,
-		"isn't a directory":              root,
-		"holds no WebService":            root,
-		"can't be read":                  root,
-		"source ":                        root,
-		" of other kinds":                root,
-		"\"' ":                           "trimmed off",
-		"^yaml: (?:line (\\d+): )?(.*)$": "a pattern",
+		"doesn't exist":       root,
+		"isn't a directory":   root,
+		"holds no WebService": root,
+		"can't be read":       root,
+		"source ":             root,
+		" of other kinds":     root,
+		"\"' ":                "trimmed off",
+		"unknown anchor '":    "of the YAML reader", "' referenced": "of the YAML reader", "did not find expected '-' indicator": "of the YAML reader",
+		"^yaml: (?:line (\\d+): )?(.*)$":                "a pattern",
 		"version https://git-lfs.github.com/spec/":      "the head of a pointer file",
 		"not valid YAML: %v: write it in a simpler way": "a panic of the YAML reader",
 	}

@@ -20,6 +20,10 @@ func serverFields() []string {
 	}
 }
 
+func metadataFields() []string {
+	return []string{"name", "namespace", "labels", "annotations", "finalizers"}
+}
+
 func (d *document) metadata(n *yaml.Node, o *Object, dropped *drops) {
 	m := d.mapping(n, "metadata")
 	for _, f := range m.fields {
@@ -41,10 +45,9 @@ func (d *document) metadata(n *yaml.Node, o *Object, dropped *drops) {
 				dropped.add(join("metadata", f.name), f)
 				continue
 			}
-			d.unknown(f, "metadata", "name", "namespace", "labels", "annotations", "finalizers")
+			d.unknown(f, "metadata", metadataFields()...)
 		}
 	}
-	d.resolveDependencies(o)
 }
 
 // generateName would make a new object on every pass. In an export it stands

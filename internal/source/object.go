@@ -39,6 +39,9 @@ type Object struct {
 	Line, Column int
 	// Document is the document's place in the file, from 1, empty ones included.
 	Document int
+	// dependsAt is the place of the annotation that DependsOn comes from; nil where
+	// there is none.
+	dependsAt *Problem
 
 	// Digest changes whenever something above changes that is applied or steers
 	// the controller, and never with the place.

@@ -1,7 +1,7 @@
 package source
 
 import (
-	"path"
+	"bytes"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,7 +26,7 @@ func Parse(name string, data []byte, opts Options) *Parsed {
 	switch {
 	case fault != nil:
 		p.spoiled(*fault, text)
-	case path.Ext(name) == ".json":
+	case extension(name) == ".json":
 		p.json(text)
 	default:
 		p.yaml(text)
@@ -60,6 +60,9 @@ func (p *parser) yaml(text []byte) {
 		}
 		p.document(i+1, c.line-linesAdded, len(c.text), root)
 	}
+	if len(p.out.Problems) == 0 {
+		p.out.outline = outlineOf(text, p.out.Objects)
+	}
 }
 
 // json reads the JSON values of a file one after the other.
@@ -71,6 +74,9 @@ func (p *parser) json(text []byte) {
 			return
 		}
 		root, fault := values.next()
+		if fault != nil && index == 1 && looksLikeYAML(text) {
+			fault.message = "the file is named as JSON, and holds YAML: let its name end in .yaml"
+		}
 		if fault != nil {
 			p.unparsable(index, *fault, values.rest())
 			return
@@ -80,6 +86,17 @@ func (p *parser) json(text []byte) {
 		}
 		p.document(index, 0, len(text), root)
 	}
+}
+
+// looksLikeYAML says whether a text begins as a YAML object does.
+func looksLikeYAML(text []byte) bool {
+	for line := range lines(text) {
+		if len(bytes.TrimSpace(line)) == 0 || line[0] == '#' || marked(line, "---") {
+			continue
+		}
+		return bytes.HasPrefix(line, []byte("apiVersion:")) || bytes.HasPrefix(line, []byte("kind:")) || bytes.HasPrefix(line, []byte("metadata:"))
+	}
+	return false
 }
 
 // document reads one parsed document, whose nodes count lines from offset. Null is

@@ -200,7 +200,8 @@ func TestDocument(t *testing.T) {
 		{"suspended", meta("  annotations:\n    webservice.labhub.io/reconcile: disabled\n"), ""},
 		{"reconcile with another value", meta("  annotations:\n    webservice.labhub.io/reconcile: 'off'\n"), `6:37: metadata.annotations[webservice.labhub.io/reconcile] is "off": write disabled, or remove it`},
 		{"unknown annotation of ours", meta("  annotations:\n    webservice.labhub.io/prun: disabled\n"), "6:5: unknown annotation webservice.labhub.io/prun: did you mean webservice.labhub.io/prune?"},
-		{"depends-on", meta("  annotations:\n    webservice.labhub.io/depends-on: db\n"), "6:5: webservice.labhub.io/depends-on isn't supported yet: remove it"},
+		{"depends-on", meta("  annotations:\n    webservice.labhub.io/depends-on: db, pay/gateway\n"), ""},
+		{"depends-on without a name", meta("  annotations:\n    webservice.labhub.io/depends-on: db,\n"), "6:38: metadata.annotations[webservice.labhub.io/depends-on]: an entry is empty: write name or namespace/name, separated by commas"},
 
 		{"another version", typed("apiVersion: apps.labhub.io/v1beta1\n", kind), `1:13: apiVersion is "apps.labhub.io/v1beta1": write apiVersion: apps.labhub.io/v1`},
 		{"another group", typed("apiVersion: apps.labhub.com/v1\n", kind), `1:13: apiVersion is "apps.labhub.com/v1": write apiVersion: apps.labhub.io/v1`},
@@ -453,21 +454,6 @@ func TestDigest(t *testing.T) {
 	} {
 		if digest(text) == base {
 			t.Errorf("%s doesn't change the digest", name)
-		}
-	}
-}
-
-func TestParseDependsOn(t *testing.T) {
-	names, err := parseDependsOn("db, pay/gateway ,db")
-	d := document{parser: &parser{opts: options()}}
-	o := Object{DependsOn: names}
-	d.resolveDependencies(&o)
-	if err != nil || len(o.DependsOn) != 2 || o.DependsOn[0] != key("shop/db") || o.DependsOn[1] != key("pay/gateway") {
-		t.Errorf("%v, %v", o.DependsOn, err)
-	}
-	for _, wrong := range []string{"", "a,", "a b", "a/b/c", "/a", "A"} {
-		if _, err := parseDependsOn(wrong); err == nil {
-			t.Errorf("%q is accepted", wrong)
 		}
 	}
 }

@@ -17,6 +17,9 @@ type Parsed struct {
 	// Anonymous says that a document which can't be used doesn't say its name: what
 	// the file held before must not count as absent.
 	Anonymous bool
+
+	// outline is that of the text; nil for JSON, and where a document can't be used.
+	outline *outline
 }
 
 // File is one file of a scan, as Build takes it.

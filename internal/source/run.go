@@ -94,6 +94,8 @@ func (r *runner) wait(ctx context.Context, again bool) occasion {
 		return occasion{CauseHint, time.Now()}
 	case <-r.hints():
 		return r.coalesce(ctx)
+	case <-r.asked:
+		return r.coalesce(ctx)
 	}
 }
 

@@ -22,9 +22,10 @@ const (
 // and times of everything, and reads and parses only what changed. A Scanner is
 // for one goroutine at a time.
 type Scanner struct {
-	cfg   Config
-	cache cache
-	prev  *Snapshot
+	cfg     Config
+	cache   cache
+	prev    *Snapshot
+	history history // of prev
 	// readings counts the snapshots that were built.
 	readings int64
 	// waiting says what keeps a scan from ending. It may be read at any time.
@@ -129,7 +130,7 @@ func (s *Scanner) look(since time.Time) (*look, time.Duration, error) {
 		s.explain("a git command is at work: " + l.lock.path)
 		return l, max(s.cfg.Quiet, minPause), nil
 	}
-	tree, err := walk(root)
+	tree, err := walk(root, &s.history)
 	if err != nil {
 		l.close()
 		return nil, 0, rootError(s.cfg.Path, err)
@@ -177,6 +178,7 @@ func (s *Scanner) build(files []File, rootErr error) {
 	s.readings++
 	s.prev = Build(files, rootErr, s.prev)
 	s.prev.reading = s.readings
+	s.history = history{held: s.prev.held}
 }
 
 // lost makes the snapshot of a source that can't be read.

@@ -51,12 +51,12 @@ func TestWhatIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := writeTree(t, map[string]string{
 			"a.yaml": named("a"), "sub/b.yml": named("b"), "sub/deep/c.json": `{"apiVersion":"apps.labhub.io/v1","kind":"WebService","metadata":{"name":"c"},"spec":{"image":"x"}}`,
-			"a copy.yaml": named("copy"),
-			"a.yaml~":     named("x"), "a.yaml.bak": named("x"), ".a.yaml.swp": named("x"), "#a.yaml#": named("x"), "a.yaml.orig": named("x"),
+			"a copy.yaml": named("copy"), "LOUD.YAML": named("loud"), "sub/Mixed.Yml": named("mixed"), "J.JSON": jsonService("j") + jsonService("k"),
+			"a.yaml~": named("x"), "a.yaml.bak": named("x"), ".a.yaml.swp": named("x"), "#a.yaml#": named("x"), "a.yaml.orig": named("x"), "a.yaml.SWP": named("x"), "YAML": named("x"),
 			"4913": "x", "README.md": "x", ".hidden/d.yaml": named("x"), "..t1/e.yaml": named("x"), ".git/config.yaml": named("x"),
 		})
 		s := scan(t, NewScanner(config(dir)))
-		if got := keysOf(s.Objects); got != "shop/a shop/b shop/c shop/copy" || len(s.Problems) > 0 || s.Files != 4 || !s.Complete || s.Err != nil {
+		if got := keysOf(s.Objects); got != "shop/a shop/b shop/c shop/copy shop/j shop/k shop/loud shop/mixed" || len(s.Problems) > 0 || s.Files != 7 || !s.Complete || s.Err != nil {
 			t.Errorf("objects: %s, files: %d, error: %v, problems:\n%s", got, s.Files, s.Err, texts(s.Problems))
 		}
 	})
@@ -290,12 +290,12 @@ func TestHotFile(t *testing.T) {
 		if strings.Join(got.Unsettled, " ") != "hot.yaml" || got.Objects[key("shop/a")].Tier == nil || got.Objects[key("shop/hot")].Replicas != nil {
 			t.Errorf("%+v", got)
 		}
-		if _, kept := got.Objects[key("shop/b")]; !kept {
+		if _, kept := got.Objects[key("shop/b")]; !kept || got.Doubt() == "" {
 			t.Error("an object counts as absent while files change")
 		}
 		stop()
 		got = scan(t, s)
-		if keysOf(got.Objects) != "shop/a shop/hot" || len(got.Unsettled) > 0 || got.Objects[key("shop/hot")].Replicas == nil {
+		if keysOf(got.Objects) != "shop/a shop/hot" || len(got.Unsettled) > 0 || got.Objects[key("shop/hot")].Replicas == nil || got.Doubt() != "" {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -35,7 +35,8 @@ type Snapshot struct {
 	Objects map[types.NamespacedName]Object
 	// Broken are the names that must not count as absent, though they aren't in
 	// Objects: those of a document that can't be used, of an object that is
-	// written twice, and those that a now unreadable file held before.
+	// written twice or that depends on itself, and those that a file held before that
+	// is unreadable or cut off now.
 	Broken map[types.NamespacedName]Problem
 	// Problems are all faults, sorted by path and line.
 	Problems []Problem
@@ -62,9 +63,8 @@ type Snapshot struct {
 
 	// reading numbers what a Scanner has read; 0 where no Scanner did.
 	reading int64
-	// held remembers by file path the names that it held when it could last be
-	// read.
-	held map[string][]types.NamespacedName
+	// held is what is remembered of each file, by its path.
+	held map[string]memory
 }
 
 // Cause says what led to a scan.

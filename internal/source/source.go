@@ -62,6 +62,8 @@ type Status struct {
 type Source struct {
 	cfg     Config
 	scanner *Scanner
+	// asked has room for one word that another scan is wanted.
+	asked chan struct{}
 
 	mu     sync.Mutex
 	status Status
@@ -73,7 +75,7 @@ func New(cfg Config) *Source {
 		cfg.NewNotifier = newWatcher
 	}
 	return &Source{
-		cfg: cfg, scanner: NewScanner(cfg),
+		cfg: cfg, scanner: NewScanner(cfg), asked: make(chan struct{}, 1),
 		status: Status{Mode: ModeWatch, Interval: cfg.ScanInterval},
 	}
 }
@@ -87,6 +89,25 @@ func (s *Source) Status() Status {
 	return status
 }
 
+// Rescan asks for another scan soon, as a hint would, also where nobody gives hints.
+// One that begins after the call is handed out, even if nothing has changed; several
+// calls before it are one. It may be called at any time, from any goroutine, and
+// returns at once.
+func (s *Source) Rescan() {
+	select {
+	case s.asked <- struct{}{}:
+	default: // it is wanted already
+	}
+}
+
+// begin takes the word that a scan is wanted: one begins now.
+func (s *Source) begin() {
+	select {
+	case <-s.asked:
+	default:
+	}
+}
+
 // Run scans until ctx ends, and hands every snapshot to out, the unchanged ones
 // too, since a scan interval that is over makes every key due. out is called from
 // one goroutine, and should return soon. Run returns nil once ctx is done and
@@ -97,6 +118,7 @@ func (s *Source) Run(ctx context.Context, out func(*Snapshot)) error {
 	defer r.unwatch("")
 	next := occasion{cause: CauseStart, since: time.Now()}
 	for ctx.Err() == nil {
+		s.begin()
 		snapshot, err := s.scanner.scan(ctx, next.since)
 		if err != nil {
 			break // ctx is done

@@ -249,3 +249,72 @@ func TestWatchedDirectories(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// TestRescan: one more scan begins, however often it is asked for, whether or not
+// anybody gives hints.
+func TestRescan(t *testing.T) {
+	for name, notifier := range map[string]func() (Notifier, error){
+		"while watching": func() (Notifier, error) { return newManual(), nil },
+		"while polling":  func() (Notifier, error) { return nil, errors.New("no more watchers") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cfg := config(writeTree(t, map[string]string{"a.yaml": named("a")}))
+				cfg.NewNotifier = notifier
+				s := start(t, cfg)
+				s.after(time.Second)
+				before := time.Now()
+				for range 3 {
+					go s.Rescan()
+				}
+				got := s.after(200 * time.Millisecond)
+				if causes(got) != "hint" || !got[0].Scanned.After(before) || keysOf(got[0].Objects) != "shop/a" {
+					t.Fatalf("asked for: %q", causes(got))
+				}
+				if got := causes(s.after(time.Second)); got != "" {
+					t.Errorf("and then: %q", got)
+				}
+			})
+		})
+	}
+}
+
+// TestRescanDuringAScan: the scan that is under way may have looked already, so
+// another one begins.
+func TestRescanDuringAScan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := writeTree(t, map[string]string{"a.yaml": named("a")})
+		cfg, m := watched(dir)
+		s := start(t, cfg)
+		s.after(time.Second)
+		writeFile(t, filepath.Join(dir, "a.yaml"), named("a")+"  tier: prod\n")
+		m.hint()
+		pass(150 * time.Millisecond) // after Quiet the scan began, and it waits for the file to rest
+		s.Rescan()
+		if got := causes(s.after(time.Second)); got != "hint hint" {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// TestRescanFromAnywhere: before Run, and from the place where snapshots are taken: neither blocks,
+// and the first scan is the one that was asked for.
+func TestRescanFromAnywhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg, _ := watched(writeTree(t, map[string]string{"a.yaml": named("a")}))
+		source, seen := New(cfg), []*Snapshot{}
+		source.Rescan()
+		source.Rescan()
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		err := source.Run(ctx, func(s *Snapshot) {
+			if seen = append(seen, s); len(seen) == 2 {
+				source.Rescan()
+			}
+		})
+		// The second scan is for what happened before the directory was watched.
+		if err != nil || causes(seen) != "start hint hint" {
+			t.Errorf("%q, %v", causes(seen), err)
+		}
+	})
+}

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -42,7 +43,24 @@ func syntaxFault(err error, c chunk) *fault {
 	if strings.HasPrefix(message, "did not find expected") {
 		line++ // these count from 0
 	}
+	switch name, found := strings.CutPrefix(message, "unknown anchor '"); {
+	case found:
+		return c.unknownAnchor(strings.TrimSuffix(name, "' referenced"))
+	case message == "did not find expected key", message == "did not find expected '-' indicator", strings.HasSuffix(message, "<document start>"):
+		if number := misindented(c.text, line); number > 0 {
+			return c.fault(number, "not valid YAML: no line above begins at this column: mend the indentation")
+		}
+	}
 	return c.fault(line, "not valid YAML: "+message+": "+syntaxAdvice(message, c.text, line))
+}
+
+// unknownAnchor has the place of the alias, which the YAML reader doesn't tell.
+func (c chunk) unknownAnchor(name string) *fault {
+	f := c.fault(1, fmt.Sprintf("not valid YAML: there is no anchor for the alias *%s: define it with & before, in the same document", name))
+	if line, column := aliasAt(c.text, name); line > 0 {
+		f.line, f.column = c.line+line, column
+	}
+	return f
 }
 
 // syntaxAdvice says what to write instead: the slip that shows near the line, or
@@ -55,6 +73,10 @@ func syntaxAdvice(message string, text []byte, near int) string {
 		case number < near-1 || number > near+1:
 		case bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("\t")):
 			return "indent with blanks, not with tabs"
+		case bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("\u00A0")):
+			return "indent with plain blanks, not with no-break spaces"
+		case string(line) == "=======":
+			return "resolve the merge conflict, and remove git's marks"
 		case bytes.Contains(line, []byte("{{")):
 			return "render the template first"
 		}
@@ -79,7 +101,6 @@ func syntaxAdvices() []advice {
 		{"<document start>", "begin a new document with a line of ---"},
 		{"',' or", "close the bracket, and part the items with commas"},
 		{"block sequence entries are not allowed", "begin the list on a line of its own"},
-		{"unknown anchor", "define it with & before, in the same document"},
 		{"unknown escape character", `write \\ for a backslash in double quotes, or use single quotes`},
 		{"hexdecimal number", `write \\ for a backslash in double quotes, or use single quotes`},
 		{"incompatible YAML document", "write %YAML 1.2, or leave that line out"},

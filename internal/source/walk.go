@@ -17,8 +17,6 @@ type entry struct {
 	stamp stamp
 	// refused says why the entry isn't read; "" for a file to read.
 	refused string
-	// passed says why it is harmless that the entry isn't read.
-	passed string
 	// err says why a directory couldn't be listed.
 	err error
 	// directory says that the entry isn't a file to read.
@@ -34,13 +32,14 @@ type tree struct {
 // walker walks a source by directory handles: a path that is resolved from the top
 // for every file costs three times as much.
 type walker struct {
-	top  *os.Root
-	tree tree
+	top    *os.Root
+	before *history
+	tree   tree
 }
 
 // walk lists everything below top. Only a top that can't be listed is an error.
-func walk(top *os.Root) (tree, error) {
-	w := &walker{top: top}
+func walk(top *os.Root, before *history) (tree, error) {
+	w := &walker{top: top, before: before}
 	err := w.directory(top, ".")
 	return w.tree, err
 }
@@ -70,12 +69,14 @@ func (w *walker) directory(dir *os.Root, name string) error {
 // member looks at one name in a directory.
 func (w *walker) member(dir *os.Root, name string, info fs.FileInfo) {
 	switch mode := info.Mode(); {
+	case mode.IsDir() && w.before.file(name):
+		w.refuse(name, info, "is in the place of a file with WebServices: put that back, or remove this directory")
 	case mode.IsDir():
 		w.descend(dir, name, info)
 	case mode&fs.ModeSymlink != 0:
 		w.link(name, info)
 	case !readable(name):
-		w.passOver(name, info)
+		w.ignore(name, info)
 	case mode.IsRegular():
 		w.add(entry{path: name, stamp: stampOf(info)})
 	default:
@@ -89,11 +90,10 @@ func (w *walker) refuse(name string, info fs.FileInfo, why string) {
 	w.add(entry{path: name, stamp: stampOf(info), refused: why, directory: !readable(name)})
 }
 
-// passOver doesn't read a file. One whose name comes close deserves a word.
-func (w *walker) passOver(name string, info fs.FileInfo) {
-	if ext := path.Ext(name); readable(strings.ToLower(name)) {
-		why := fmt.Sprintf("isn't read, since its name ends in %s: let it end in %s", ext, strings.ToLower(ext))
-		w.add(entry{path: name, stamp: stampOf(info), passed: why, directory: true})
+// ignore passes over what isn't read, unless it hides what was.
+func (w *walker) ignore(name string, info fs.FileInfo) {
+	if w.before.directory(name) {
+		w.refuse(name, info, "is in the place of a directory with WebServices: put that back, or remove this")
 	}
 }
 
@@ -116,12 +116,12 @@ func (w *walker) link(name string, info fs.FileInfo) {
 	case err == nil && target.IsDir():
 		w.refuse(name, info, "is a link to a directory, which isn't followed: use the link itself as source.path, or put the directory in its place")
 	case err == nil && !readable(name):
-		w.passOver(name, info)
+		w.ignore(name, info)
 	case err == nil && target.Mode().IsRegular():
 		w.add(entry{path: name, stamp: stampOf(target)})
 	case err == nil:
 		w.refuse(name, info, "is a link to something that isn't a regular file: replace it by one")
-	case readable(name) || path.Ext(name) == "":
+	case readable(name) || path.Ext(name) == "" || w.before.directory(name):
 		w.refuse(name, info, w.brokenLink(name, err))
 	}
 }
@@ -143,9 +143,13 @@ func (w *walker) brokenLink(name string, err error) string {
 	}
 }
 
+// extension is what a name ends in, in small letters: some systems don't tell
+// letters apart, and a file that was renamed so isn't gone.
+func extension(name string) string { return strings.ToLower(path.Ext(name)) }
+
 // readable says whether a name is that of a file to read.
 func readable(name string) bool {
-	switch path.Ext(name) {
+	switch extension(name) {
 	case ".yaml", ".yml", ".json":
 		return true
 	default:

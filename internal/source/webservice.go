@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -33,6 +34,7 @@ func (d *document) webService(root *yaml.Node, m mapping) {
 		}
 	}
 	d.require(root, m, &o)
+	d.dependencies(&o)
 	if len(d.problems) > 0 {
 		d.close(d.nameOf(m))
 		return
@@ -67,8 +69,8 @@ func (d *document) require(root *yaml.Node, m mapping, o *Object) {
 	if o.Key.Namespace == "" {
 		o.Key.Namespace = d.opts.DefaultNamespace
 	}
-	if only := d.opts.Namespaces; len(only) > 0 && !slices.Contains(only, o.Key.Namespace) {
-		d.problem(at, "metadata.namespace", "metadata.namespace is %q, and this controller works in %s only: write one of these", o.Key.Namespace, strings.Join(only, ", "))
+	if !d.opts.worksIn(o.Key.Namespace) {
+		d.problem(at, "metadata.namespace", "metadata.namespace is %q, and this controller works in %s only: write one of these", o.Key.Namespace, strings.Join(d.opts.Namespaces, ", "))
 	}
 }
 
@@ -126,6 +128,9 @@ func (d *document) image(f field) string {
 	image, ok := d.text(f.value, path)
 	if ok && image == "" {
 		d.problem(f.value, path, "spec.image is empty: write one")
+	}
+	if flaw := imageFlaw(image); flaw != "" {
+		d.warn(f.value, path, "spec.image "+flaw)
 	}
 	return image
 }
@@ -241,13 +246,24 @@ func quoted(value string) string { return `"` + strings.ReplaceAll(value, `"`, `
 // probably meant.
 func (d *document) unknown(f field, path string, known ...string) {
 	full := join(path, f.name)
-	advice := "remove it"
-	if meant := nearest(f.name, known); meant != "" {
-		advice = "did you mean " + join(path, meant) + "?"
-	} else if path == "" && slices.Contains(specFields(), f.name) {
-		advice = "did you mean " + join("spec", f.name) + "?"
+	d.problem(f.key, full, "unknown field %s: %s", full, fieldAdvice(f.name, path, known))
+}
+
+func fieldAdvice(name, path string, known []string) string {
+	if strings.TrimLeftFunc(name, unicode.IsSpace) != name {
+		return "it begins with a character that only looks like a blank: indent with blanks"
 	}
-	d.problem(f.key, full, "unknown field %s: %s", full, advice)
+	meant := nearest(name, known)
+	switch {
+	case meant != "":
+		return "did you mean " + join(path, meant) + "?"
+	case path == "" && slices.Contains(specFields(), name):
+		return "did you mean " + join("spec", name) + "?"
+	case path == "" && slices.Contains(metadataFields(), name):
+		return "put it under metadata"
+	default:
+		return "remove it"
+	}
 }
 
 // name reads metadata.name: it must leave room for what the ConfigMap's name adds.
