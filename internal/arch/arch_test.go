@@ -26,6 +26,7 @@ func table() []row {
 		{"internal/engine", "internal/api/v1 internal/source internal/plan internal/cycle internal/report",
 			"k8s.io/client-go/util/workqueue k8s.io/apimachinery"},
 		{"internal/metrics", "internal/report", "github.com/prometheus/client_golang"},
+		{"internal/evidence", "internal/api/v1 internal/plan internal/report", "k8s.io/apimachinery"},
 		{"internal/web", "internal/report", "github.com/prometheus/client_golang"},
 		{"manifests", "", ""},
 		{"internal/cli", "all", "github.com/spf13/cobra github.com/spf13/pflag k8s.io/klog k8s.io/apimachinery"},
@@ -35,6 +36,7 @@ func table() []row {
 		{"internal/labtest", "internal/api/v1 manifests", "k8s.io/client-go k8s.io/api k8s.io/apimachinery sigs.k8s.io/yaml"},
 		{"internal/arch", "", ""},
 		{"internal/e2e", "", ""},
+		{"internal/walk", "", ""},
 		{"internal/bench", "", ""},
 		{"internal/bench/bareloop", "internal/api/v1", "k8s.io/client-go k8s.io/api k8s.io/apimachinery"},
 	}

@@ -12,6 +12,7 @@ import (
 
 	"labhub.io/webservice-controller/internal/config"
 	"labhub.io/webservice-controller/internal/engine"
+	"labhub.io/webservice-controller/internal/evidence"
 	"labhub.io/webservice-controller/internal/kube"
 	"labhub.io/webservice-controller/internal/plan"
 	"labhub.io/webservice-controller/internal/report"
@@ -29,7 +30,11 @@ type app struct {
 	source  *source.Source
 	cluster *kube.Cluster
 	engine  *engine.Engine
-	web     *web.Server // nil where there is none
+	// evidence is nil where none is kept.
+	evidence *report.Evidence
+	web      *web.Server // nil where there is none
+	// lease is set before anything is started.
+	lease lease
 
 	// standing is the last word of the log about who holds the lease.
 	standing atomicString
@@ -66,8 +71,11 @@ func newApp(cmd *cobra.Command, p *Process, trigger report.Trigger) (*app, error
 		return nil, failed(err)
 	}
 	a.writer = &report.Writer{Dir: cfg.Out}
+	if cfg.Evidence {
+		a.evidence = report.NewEvidence(cfg.Out, a.log)
+	}
 	a.source = source.New(sourceConfig(&cfg))
-	a.engine = engine.New(a.cluster, a.engineOptions(p.Version, trigger))
+	a.engine = engine.New(a.cluster, a.engineOptions(p, trigger))
 	a.log.Info("starting", "version", p.Version, "source", cfg.Source.Path, "name", cfg.Source.Name,
 		"out", cfg.Out, "cluster", rc.Host, "settings", cfg.NonDefault())
 	return a, nil
@@ -80,11 +88,15 @@ func sourceConfig(cfg *config.Config) source.Config {
 	}
 }
 
-func (a *app) engineOptions(version string, trigger report.Trigger) engine.Options {
+func (a *app) engineOptions(p *Process, trigger report.Trigger) engine.Options {
 	cfg := &a.cfg
-	return engine.Options{
+	opts := engine.Options{
 		Policy: plan.Policy{
 			SourceName: cfg.Source.Name, Unlabelled: cfg.Reconcile.Unlabelled, CreateNamespaces: cfg.Namespaces.Create,
+			Prune: plan.PrunePolicy{
+				Enabled: cfg.Prune.Enabled, After: cfg.Prune.After, AfterTakeover: cfg.Prune.AfterTakeover,
+				Recheck: cfg.Source.ScanInterval,
+			},
 		},
 		Workers:      cfg.Reconcile.Workers,
 		Backoff:      engine.Backoff{Initial: cfg.Reconcile.Backoff.Initial, Max: cfg.Reconcile.Backoff.Max},
@@ -92,11 +104,18 @@ func (a *app) engineOptions(version string, trigger report.Trigger) engine.Optio
 		AllowEmpty:   cfg.Source.AllowEmpty,
 		SourcePath:   cfg.Source.Path,
 		SourceStatus: a.source.Status,
-		Version:      version,
+		Version:      p.Version,
 		Trigger:      trigger,
+		TakenOver:    func() time.Time { return a.lease.TakenOver() },
+		Rescan:       a.source.Rescan,
+		Approvals:    newApprovals(p, cfg.Out),
 		Publish:      a.publish,
 		Log:          a.log,
 	}
+	if a.evidence != nil {
+		opts.Evidence = evidence.New(a.evidence)
+	}
+	return opts
 }
 
 // publish writes the report. An error doesn't stop reconciling: it is told when
@@ -159,39 +178,14 @@ func (a *app) listen(ctx context.Context) error {
 	return nil
 }
 
-// lease is what writes ask for leave.
-type lease interface {
-	Check(ctx context.Context) error
-	TakenOver() time.Time
-}
-
-// gate lets a write through while the lease is ours. A deletion waits longer after
-// the lease was taken from another holder: with once, that is known only when the
-// first write asks for it.
-func (a *app) gate(l lease) kube.Gate {
-	return func(ctx context.Context, kind plan.StepKind) error {
-		if err := l.Check(ctx); err != nil || kind != plan.StepDelete {
-			return err
-		}
-		at := l.TakenOver()
-		if left := time.Until(at.Add(a.cfg.Prune.AfterTakeover)); !at.IsZero() && left > 0 {
-			return &plan.Failure{
-				Class: plan.NotReady, RetryAfter: left,
-				Phrase: "nothing is deleted so soon after the lease was taken from another holder",
-			}
-		}
-		return nil
-	}
-}
-
 // started is the parts that run beside the reconciling itself, and how they end.
 type started struct {
-	stopSource, stopWatching, stopPublishing, stopWeb func()
+	stopSource, stopWatching, stopPublishing, stopEvidence, stopWeb func()
 }
 
 // start starts the parts: what serves first, and what makes work last.
-func (a *app) start(ctx context.Context, gate kube.Gate) *started {
-	s := &started{stopWeb: func() {}}
+func (a *app) start(ctx context.Context) *started {
+	s := &started{stopWeb: func() {}, stopEvidence: func() {}}
 	if a.web != nil {
 		var serving sync.WaitGroup
 		serving.Go(func() {
@@ -206,8 +200,11 @@ func (a *app) start(ctx context.Context, gate kube.Gate) *started {
 			serving.Wait()
 		}
 	}
+	if a.evidence != nil {
+		s.stopEvidence = background(ctx, a.evidence.Run)
+	}
 	s.stopPublishing = background(ctx, a.engine.Publishing)
-	s.stopWatching = background(ctx, func(ctx context.Context) { a.cluster.Run(ctx, a.engine, gate) })
+	s.stopWatching = background(ctx, func(ctx context.Context) { a.cluster.Run(ctx, a.engine, a.gate) })
 	s.stopSource = background(ctx, func(ctx context.Context) {
 		if err := a.source.Run(ctx, a.engine.Take); err != nil {
 			a.log.Error("reading the source has ended", "err", err)

@@ -41,8 +41,9 @@ func once(cmd *cobra.Command, p *Process, timeout time.Duration) error {
 	}
 	defer a.close()
 	lease := a.cluster.NewLazyLease(a.cfg.Lease.Namespace, a.cfg.Source.Name, a.out.Identity())
+	a.lease = lease
 	a.engine.SetHolder("", false)
-	parts := a.start(ctx, a.gate(lease))
+	parts := a.start(ctx)
 	stopLeading := background(ctx, a.engine.Lead)
 
 	waiting, cancel := context.WithTimeout(ctx, timeout)
@@ -54,12 +55,14 @@ func once(cmd *cobra.Command, p *Process, timeout time.Duration) error {
 	lease.Close()
 	parts.stopWatching()
 	parts.stopPublishing()
+	parts.stopEvidence()
 	if err := verdict(&outcome); err != nil {
 		return err
 	}
 	r := a.engine.Report()
-	_, err = fmt.Fprintf(p.Stdout, "converged: %s; %d created, %d updated, %d unchanged; %s sent\n",
-		plural(r.Summary.Total, "object"), r.Summary.Create, r.Summary.Update, r.Summary.Noop, plural(int(r.Requests.Writes), "write"))
+	_, err = fmt.Fprintf(p.Stdout, "converged: %s; %d created, %d updated, %d deleted, %d unchanged; %s sent\n",
+		plural(r.Summary.Total, "object"), r.Summary.Create, r.Summary.Update, r.Summary.Delete, r.Summary.Noop,
+		plural(int(r.Requests.Writes), "write"))
 	if err != nil {
 		return failed(err)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -10,8 +11,12 @@ import (
 	"labhub.io/webservice-controller/internal/config"
 )
 
+const programName = "webservice-controller"
+
 // Process is what a command has of the process that it runs in.
 type Process struct {
+	// Program is the program's name, as it was started; "" is the usual one.
+	Program string
 	Args    []string // without the program's name
 	Environ []string // as os.Environ has it
 	Stdin   io.Reader
@@ -35,9 +40,11 @@ func Run(ctx context.Context, p Process) int {
 	return codeOf(err)
 }
 
+func (p *Process) program() string { return cmp.Or(p.Program, programName) }
+
 func rootCommand(p *Process) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "webservice-controller",
+		Use:   programName,
 		Short: "Keep a cluster's WebServices as a directory of files says",
 		Long: "webservice-controller applies the WebService files of a directory to a cluster,\n" +
 			"keeps a ConfigMap and a status for each, and reports what it did and what it waits for.",
@@ -48,7 +55,7 @@ func rootCommand(p *Process) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	config.AddFlags(root.PersistentFlags())
-	root.AddCommand(runCommand(p), onceCommand(p), validateCommand(p), versionCommand(p))
+	root.AddCommand(runCommand(p), onceCommand(p), approveCommand(p), validateCommand(p), versionCommand(p))
 	return root
 }
 

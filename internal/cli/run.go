@@ -31,17 +31,16 @@ func run(cmd *cobra.Command, p *Process) error {
 	if err := a.listen(ctx); err != nil {
 		return err
 	}
-	if a.cfg.Prune.Enabled {
-		a.log.Info("pruning isn't built yet: objects whose file is gone stay, as with prune.enabled: false")
-	}
 	var lease *kube.Lease
 	lease = a.cluster.NewLease(a.cfg.Lease.Namespace, a.cfg.Source.Name, a.out.Identity(), func() { a.leaseChanged(ctx, lease) })
-	parts := a.start(ctx, a.gate(lease))
+	a.lease = lease
+	parts := a.start(ctx)
 	a.cluster.WaitAble(ctx)
 	err = lease.Hold(ctx, a.engine.Lead)
 	parts.stopSource()
 	parts.stopWatching()
 	parts.stopPublishing()
+	parts.stopEvidence()
 	parts.stopWeb()
 	if err != nil {
 		return failed(err)

@@ -38,6 +38,14 @@ func (s *atomicString) Swap(text string) string {
 	return before
 }
 
+// are is a number of things with its verb.
+func are(n int, what string) string {
+	if n == 1 {
+		return plural(n, what) + " is"
+	}
+	return plural(n, what) + " are"
+}
+
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

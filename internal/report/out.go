@@ -37,6 +37,9 @@ func (o *Out) prepare() error {
 	if err := removeStale(o.dir); err != nil {
 		return &WriteError{Path: o.dir, Err: err}
 	}
+	if err := makeApprovals(o.dir); err != nil {
+		return err
+	}
 	identity, err := readIdentity(o.dir)
 	o.identity = identity
 	return err

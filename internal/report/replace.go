@@ -31,13 +31,34 @@ const tempPattern = ".webservice-controller-*.tmp"
 // fsync: after a power cut the report is made anew, and a process that dies
 // leaves the old one.
 func replaceFile(path string, write func(io.Writer) error) error {
-	temp, err := createTemp(filepath.Dir(path))
+	return replace(path, filepath.Dir(path), write, os.Rename)
+}
+
+// replaceBelow does the same for a file anywhere below dir, whose directories it
+// makes. Links aren't followed out of dir. It writes in dir itself, so that what a
+// process that died has left is all in one place.
+func replaceBelow(dir, name string, write func(io.Writer) error) error {
+	path := filepath.Join(dir, name)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return &WriteError{Path: path, Err: plain(err)}
+	}
+	defer func() { _ = root.Close() }()
+	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return &WriteError{Path: path, Err: plain(err)}
+	}
+	return replace(path, dir, write, func(temp, _ string) error { return root.Rename(filepath.Base(temp), name) })
+}
+
+// replace writes a file in dir and has it put in the place of path.
+func replace(path, dir string, write func(io.Writer) error, rename func(from, to string) error) error {
+	temp, err := createTemp(dir)
 	if err != nil {
 		return &WriteError{Path: path, Err: plain(err)}
 	}
 	err = errors.Join(write(temp), temp.Chmod(0o644), temp.Close())
 	if err == nil {
-		err = os.Rename(temp.Name(), path)
+		err = rename(temp.Name(), path)
 	}
 	if err != nil {
 		return &WriteError{Path: path, Err: errors.Join(plain(err), os.Remove(temp.Name()))}

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"labhub.io/webservice-controller/internal/config"
+	"labhub.io/webservice-controller/internal/report"
+)
+
+func approveCommand(p *Process) *cobra.Command {
+	return &cobra.Command{
+		Use:   "approve DIGEST",
+		Short: "Allow exactly the held deletions with that digest, once",
+		Long: "approve allows the deletions that are held, as the report in the out directory lists\n" +
+			"them under held. DIGEST is its held_digest, and held_command the whole command. What\n" +
+			"is allowed is exactly that set of objects: where another object is going as well, or\n" +
+			"one of them isn't any more, the digest is another one and this approval counts no more.",
+		Example: "  webservice-controller approve 4be4c8a0b4a7d4d2cf6d5f9e3c4d2f9a1f0f2b7c3d9e5a6b8c7d6e5f4a3b2c1d\n" +
+			"  webservice-controller approve DIGEST --out /var/lib/webservice-controller",
+		Args: oneDigest,
+		RunE: func(cmd *cobra.Command, args []string) error { return approve(cmd, p, args[0]) },
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return completeDigest(cmd, p, args)
+		},
+	}
+}
+
+func oneDigest(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usagef("approve takes one DIGEST, and %d were given: it is the held_digest of the report", len(args))
+	}
+	return nil
+}
+
+// approve allows what the report holds under that digest. The out directory isn't
+// locked: a daemon has it.
+func approve(cmd *cobra.Command, p *Process, digest string) error {
+	out, err := outDir(cmd, p)
+	if err != nil {
+		return usage(err)
+	}
+	if !report.ValidDigest(digest) {
+		return usagef("%s isn't a digest: write held_digest as the report has it, all of its 64 digits", strconv.Quote(digest))
+	}
+	r, err := report.Read(out)
+	if errors.Is(err, fs.ErrNotExist) {
+		return failed(fmt.Errorf("%w: start run, or name the out directory of the one that runs with --out", err))
+	}
+	if err != nil {
+		return failed(err)
+	}
+	words := newApprovals(p, out)
+	if r.HeldDigest != digest {
+		return failed(unknownDigest(r, words))
+	}
+	err = words.Approve(&report.Approval{Digest: digest, Approved: time.Now(), Source: r.Source.Name, Held: r.Held})
+	if err != nil {
+		return failed(err)
+	}
+	return tellApproved(p.Stdout, r)
+}
+
+// outDir is the out directory. Where a flag names it, settings aren't read: the
+// command that the report tells is typed anywhere, also where another program's
+// config.yaml is.
+func outDir(cmd *cobra.Command, p *Process) (string, error) {
+	if flag := cmd.Flags().Lookup("out"); flag != nil && flag.Changed && flag.Value.String() != "" {
+		return flag.Value.String(), nil
+	}
+	cfg, err := config.Load(cmd.Flags(), p.Environ)
+	return cfg.Out, err
+}
+
+// unknownDigest says what can be approved instead, and where nothing can, why.
+func unknownDigest(r *report.Report, words *approvals) error {
+	switch n := len(r.Held); {
+	case r.HeldDigest != "":
+		return fmt.Errorf("no deletions are held under that digest: what is held now, %s, is approved by: %s",
+			plural(n, "deletion"), words.Command(r.HeldDigest))
+	case n > 0:
+		return fmt.Errorf("%s held, and approval can't help: mend the reason, which for %s/%s is: %s",
+			are(n, "deletion"), r.Held[0].Namespace, r.Held[0].Name, r.Held[0].Reason)
+	case r.Role == report.RoleStandby:
+		return fmt.Errorf("this controller stands by and holds nothing: approve with the out directory of %s", r.Holder)
+	case r.WaitingFor != "":
+		return fmt.Errorf("nothing is held, so there is nothing to approve; the controller waits for: %s", r.WaitingFor)
+	}
+	return errors.New("nothing is held, so there is nothing to approve")
+}
+
+func tellApproved(w io.Writer, r *report.Report) error {
+	text := fmt.Sprintf("approved: %s of the source %s\n", plural(len(r.Held), "deletion"), r.Source.Name)
+	for _, held := range r.Held {
+		text += "  " + oneLine(held.Namespace+"/"+held.Name+": "+held.Reason) + "\n"
+	}
+	text += "It is done when the controller next looks, and void where anything about this set changes before.\n"
+	if _, err := io.WriteString(w, text); err != nil {
+		return failed(err)
+	}
+	return nil
+}
+
+// completeDigest offers the one digest that there is.
+func completeDigest(cmd *cobra.Command, p *Process, args []string) ([]string, cobra.ShellCompDirective) {
+	out, err := outDir(cmd, p)
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	r, err := report.Read(out)
+	if err != nil || r.HeldDigest == "" {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return []string{r.HeldDigest + "\t" + plural(len(r.Held), "held deletion")}, cobra.ShellCompDirectiveNoFileComp
+}
