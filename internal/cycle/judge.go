@@ -20,8 +20,15 @@ type Facts struct {
 	// Problems counts the problems in the source, and Problem is the first.
 	Problems int
 	Problem  string
-	// Held, Failing and Waiting count the objects whose last verdict says so.
-	Held, Failing, Waiting int
+	// Held counts the deletions that are held. Hold says of the first why, and what
+	// to do, and Approvable that a person may approve them.
+	Held       int
+	Hold       string
+	Approvable bool
+	// Blocked counts the objects that wait for held deletions.
+	Blocked int
+	// Failing and Waiting count the objects whose last verdict says so.
+	Failing, Waiting int
 	// First says of the first failing object, or else of the first waiting one,
 	// what the verdict was.
 	First string
@@ -37,6 +44,8 @@ func Judge(f Facts) (converged bool, waitingFor string) {
 		return false, f.Cluster
 	case !f.Known && f.Source == "":
 		return false, "the source to be read"
+	case f.Source != "" && f.Approvable:
+		return false, f.Source + "; " + hold(&f)
 	case f.Source != "":
 		return false, f.Source
 	case f.Failing > 0:
@@ -44,7 +53,9 @@ func Judge(f Facts) (converged bool, waitingFor string) {
 	case f.Problems > 0:
 		return false, count(f.Problems, "problem") + " in the source to be mended: " + f.Problem
 	case f.Held > 0:
-		return false, count(f.Held, "held deletion") + " to be approved or undone"
+		return false, hold(&f)
+	case f.Blocked > 0:
+		return false, count(f.Blocked, "object") + " to be created once no deletion is held"
 	case f.Waiting > 0:
 		return false, count(f.Waiting, "waiting object") + ": " + f.First
 	case !f.Settled && f.Busy > 0:
@@ -54,6 +65,8 @@ func Judge(f Facts) (converged bool, waitingFor string) {
 	}
 	return true, ""
 }
+
+func hold(f *Facts) string { return count(f.Held, "held deletion") + ": " + f.Hold }
 
 func count(n int, what string) string {
 	if n == 1 {

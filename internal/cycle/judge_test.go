@@ -13,14 +13,18 @@ func TestJudge(t *testing.T) {
 	busy.Busy = 1
 	waiting := busy
 	waiting.Waiting, waiting.First = 2, "crd-lab/checkout: the namespace is being deleted"
-	held := waiting
-	held.Held = 1
+	blocked := waiting
+	blocked.Blocked = 2
+	held := blocked
+	held.Held, held.Hold = 1, "crd-lab/old: no file; held: it is all (approve 1234)"
 	problems := held
 	problems.Problems, problems.Problem = 3, "a.yaml:1: not YAML"
 	failing := problems
 	failing.Failing, failing.First = 1, "crd-lab/billing: refused"
 	faulty := failing
 	faulty.Source = "the directory is empty"
+	empty := faulty
+	empty.Approvable = true
 	unread := faulty
 	unread.Known, unread.Source = false, ""
 	away := unread
@@ -37,9 +41,11 @@ func TestJudge(t *testing.T) {
 		{"the cluster is away", away, "the API server can't be reached"},
 		{"the source hasn't been read", unread, "the source to be read"},
 		{"the source as a whole is at fault", faulty, "the directory is empty"},
+		{"and what is held by that can be approved", empty, "the directory is empty; 1 held deletion: crd-lab/old: no file; held: it is all (approve 1234)"},
 		{"an object fails", failing, "1 failing object: crd-lab/billing: refused"},
 		{"a file can't be used", problems, "3 problems in the source to be mended: a.yaml:1: not YAML"},
-		{"a deletion is held", held, "1 held deletion to be approved or undone"},
+		{"a deletion is held", held, "1 held deletion: crd-lab/old: no file; held: it is all (approve 1234)"},
+		{"objects wait for that", blocked, "2 objects to be created once no deletion is held"},
 		{"an object waits", waiting, "2 waiting objects: crd-lab/checkout: the namespace is being deleted"},
 		{"a key can act", busy, "1 object to be reconciled"},
 		{"the watch is behind", behind, "the watch to catch up with our own writes"},
@@ -64,6 +70,7 @@ func TestJudgeAlone(t *testing.T) {
 		"failing": func(f *Facts) { f.Failing = 1 },
 		"problem": func(f *Facts) { f.Problems = 1 },
 		"held":    func(f *Facts) { f.Held = 1 },
+		"blocked": func(f *Facts) { f.Blocked = 1 },
 		"waiting": func(f *Facts) { f.Waiting = 1 },
 		"behind":  func(f *Facts) { f.Settled = false },
 	} {

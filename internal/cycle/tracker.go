@@ -19,6 +19,8 @@ const (
 	Failing
 	// Held: a deletion that isn't allowed yet.
 	Held
+	// Blocked: what waits for held deletions, and so for a person as they do.
+	Blocked
 	standings
 )
 

@@ -45,7 +45,7 @@ func TestTracker(t *testing.T) {
 		number  int64
 		trigger string
 		busy    int
-		counts  [standings]int // Done, Waiting, Failing, Held
+		counts  [standings]int // Done, Waiting, Failing, Held, Blocked
 	}{
 		{name: "nothing has happened", settled: true},
 		{
@@ -61,17 +61,17 @@ func TestTracker(t *testing.T) {
 		{
 			name:   "a cycle doesn't end while a key can act",
 			calls:  []do{{call: "wake", key: "a", want: true}, {call: "wake", key: "b"}, {call: "rest", key: "a"}, {call: "end"}},
-			number: 1, trigger: "cause of a", busy: 1, counts: [...]int{1, 0, 0, 0},
+			number: 1, trigger: "cause of a", busy: 1, counts: [standings]int{1, 0, 0, 0},
 		},
 		{
 			name:   "nor before the cache has caught up",
 			calls:  []do{{call: "wake", key: "a", want: true}, {call: "rest", key: "a"}, {call: "end behind"}},
-			number: 1, trigger: "cause of a", counts: [...]int{1, 0, 0, 0},
+			number: 1, trigger: "cause of a", counts: [standings]int{1, 0, 0, 0},
 		},
 		{
 			name:    "it ends when both are so",
 			calls:   []do{{call: "wake", key: "a", want: true}, {call: "rest", key: "a"}, {call: "end", want: true}},
-			settled: true, number: 1, trigger: "cause of a", counts: [...]int{1, 0, 0, 0},
+			settled: true, number: 1, trigger: "cause of a", counts: [standings]int{1, 0, 0, 0},
 		},
 		{
 			name:    "and it ends once",
@@ -86,7 +86,7 @@ func TestTracker(t *testing.T) {
 				{call: "end", want: true},
 				{call: "wake", key: "b", want: true},
 			},
-			number: 2, trigger: "cause of b", busy: 1, counts: [...]int{1, 0, 0, 0},
+			number: 2, trigger: "cause of b", busy: 1, counts: [standings]int{1, 0, 0, 0},
 		},
 		{
 			name:   "a snapshot begins a cycle, and joins one that lasts",
@@ -100,15 +100,16 @@ func TestTracker(t *testing.T) {
 				{call: "rest", key: "a", with: Failing},
 				{call: "rest", key: "b", with: Waiting},
 				{call: "rest", key: "c", with: Held},
+				{call: "rest", key: "d", with: Blocked},
 				{call: "wake", key: "a"},
 				{call: "rest", key: "a", with: Waiting},
 			},
-			number: 1, trigger: "cause of a", counts: [...]int{0, 2, 0, 1},
+			number: 1, trigger: "cause of a", counts: [standings]int{0, 2, 0, 1, 1},
 		},
 		{
 			name:   "while a key can act its last verdict still counts",
 			calls:  []do{{call: "wake", key: "a", want: true}, {call: "rest", key: "a", with: Failing}, {call: "wake", key: "a"}},
-			number: 1, trigger: "cause of a", busy: 1, counts: [...]int{0, 0, 1, 0},
+			number: 1, trigger: "cause of a", busy: 1, counts: [standings]int{0, 0, 1, 0},
 		},
 		{
 			name: "a key that is dropped counts nowhere, busy or not",

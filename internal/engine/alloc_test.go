@@ -11,9 +11,9 @@ import (
 
 // converged is an engine that has n objects and nothing to do. What it had to do
 // has been done; it doesn't lead any more.
-func converged(t testing.TB, n int) (*rig, []source.Object) {
+func converged(t testing.TB, n int, change ...func(*Options)) (*rig, []source.Object) {
 	t.Helper()
-	r := newRig(t)
+	r := newRig(t, change...)
 	var files []source.Object
 	for i := range n {
 		files = append(files, file(plan.Key{Namespace: "lab", Name: fmt.Sprintf("s-%04d", i)}, "a"))
@@ -30,15 +30,28 @@ func converged(t testing.TB, n int) (*rig, []source.Object) {
 	return r, files
 }
 
-// TestPassAllocatesNothing: a turn in which nothing is to be done costs no memory.
+// TestPassAllocatesNothing: a turn in which nothing is to be done costs no memory,
+// whatever the object is.
 func TestPassAllocatesNothing(t *testing.T) {
-	r, _ := converged(t, 1)
-	key := keysOf(r.Engine)[0]
-	turn := &run{}
-	if n := testing.AllocsPerRun(1000, func() { r.reconcile(t.Context(), turn, key) }); n > 0 {
-		t.Errorf("%v allocations in a turn of a converged object", n)
+	for _, c := range []struct {
+		name    string
+		prepare func(*rig)
+	}{
+		{"plain", func(*rig) {}},
+		{"that depends on another", func(r *rig) { r.desired[lab("s-0000")].object.DependsOn = []plan.Key{lab("s-0001")} }},
+		{"that was fought for", func(r *rig) { r.items[lab("s-0000")].contests = &plan.Contests{} }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, _ := converged(t, 2, pruning)
+			c.prepare(r)
+			turn := &run{}
+			if n := testing.AllocsPerRun(1000, func() { r.reconcile(t.Context(), turn, lab("s-0000")) }); n > 0 {
+				t.Errorf("%v allocations in a turn of a converged object", n)
+			}
+			r.wantSteps()
+			r.wantConverged()
+		})
 	}
-	r.wantSteps()
 }
 
 // TestPasses wake every object and send nothing.

@@ -25,6 +25,9 @@ func (d desired) same(other desired) bool {
 	return d.object == nil || d.object.Digest == other.object.Digest
 }
 
+// asks says whether the object shall be there.
+func (d desired) asks() bool { return d.object != nil && !d.object.Suspended }
+
 // Take makes s the picture of the source. Keys that it changes become runnable,
 // and every key where the scan interval has led to it. It is called from one
 // goroutine.
@@ -35,10 +38,6 @@ func (e *Engine) Take(s *source.Snapshot) {
 	e.mu.Unlock()
 	if !s.SameReading(before) {
 		e.logSource(before, s)
-	}
-	var live []plan.Key
-	if first || s.Cause == source.CauseInterval {
-		live = e.liveKeys()
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -54,9 +53,10 @@ func (e *Engine) Take(s *source.Snapshot) {
 	}
 	switch {
 	case first:
-		e.wakeAll(live, report.TriggerStart)
+		e.wakeAll(report.TriggerStart)
 	case s.Cause == source.CauseInterval:
-		e.wakeAll(live, report.TriggerInterval)
+		e.tidy = true
+		e.wakeAll(report.TriggerInterval)
 	}
 	for _, key := range changed {
 		e.wake(key, report.TriggerFiles)
@@ -64,6 +64,7 @@ func (e *Engine) Take(s *source.Snapshot) {
 	if !s.Same(before) && e.tracker.Begin(string(report.TriggerFiles)) {
 		e.begin(report.TriggerFiles)
 	}
+	e.countScan()
 	e.settle()
 }
 
@@ -86,13 +87,18 @@ func (e *Engine) replaceDesired(s *source.Snapshot) []plan.Key {
 	}
 	var changed []plan.Key
 	for key, d := range next {
-		if old, ok := e.desired[key]; !ok || !d.same(old) {
+		old, ok := e.desired[key]
+		if !ok || !d.same(old) {
 			changed = append(changed, key)
+		}
+		if !ok || d.asks() != old.asks() {
+			e.ledger.touch(key)
 		}
 	}
 	for key := range e.desired {
 		if _, ok := next[key]; !ok {
 			changed = append(changed, key)
+			e.ledger.touch(key)
 		}
 	}
 	e.desired = next
@@ -107,30 +113,56 @@ func (e *Engine) toDesired(o *source.Object) *plan.Desired {
 	return &plan.Desired{
 		Image: o.Image, Replicas: o.Replicas, Tier: o.Tier,
 		Labels: labels, Annotations: o.Annotations, Finalizers: o.Finalizers,
-		Suspended: o.Suspended, Digest: o.Digest,
+		Suspended: o.Suspended, DependsOn: o.DependsOn, Digest: o.Digest,
 	}
 }
 
-func (e *Engine) liveKeys() []plan.Key {
-	var keys []plan.Key
-	for key := range e.cluster.All() {
-		keys = append(keys, key)
-	}
-	return keys
-}
-
-// wakeAll makes every key runnable that a file names or that is live, each once.
-// What is neither and was has an account that has to be closed. The engine is
-// locked.
-func (e *Engine) wakeAll(live []plan.Key, trigger report.Trigger) {
-	for _, key := range live {
-		e.itemOf(key)
-	}
-	for key := range e.desired {
-		e.itemOf(key)
-	}
+// wakeAll makes every key runnable that a file names or that is live, each once,
+// and counts all of them anew. What is neither and was has an account that has to
+// be closed. The engine is locked.
+func (e *Engine) wakeAll(trigger report.Trigger) {
+	e.survey()
 	for key := range e.items {
 		e.wakeOne(key, trigger)
+	}
+}
+
+// survey looks at every live object. Each that is live or that a file names has an
+// account from then on. The engine is locked.
+func (e *Engine) survey() {
+	e.ledger.begin()
+	for key, live := range e.cluster.All() {
+		e.itemOf(key)
+		e.count(key, &live)
+	}
+	e.ledger.sweep()
+	for key := range e.desired {
+		e.itemOf(key)
+		if !e.ledger.seen(key) {
+			e.ledger.touch(key)
+		}
+	}
+}
+
+// count has the ledger take over how things stand with an object. The engine is
+// locked.
+func (e *Engine) count(key plan.Key, live *plan.Live) {
+	d, isNamed := e.desired[key]
+	e.ledger.set(key, live, isNamed || !e.known, e.known && d.asks())
+}
+
+// lookAgain looks at an object beside the one that has its turn; e.look has it
+// then. The engine is locked.
+func (e *Engine) lookAgain(key plan.Key) {
+	e.cluster.Look(key, &e.look)
+	e.count(key, &e.look.Live)
+}
+
+// refresh looks at all objects that may have changed since they were counted. The
+// engine is locked.
+func (e *Engine) refresh() {
+	for key := range e.ledger.stale {
+		e.lookAgain(key)
 	}
 }
 

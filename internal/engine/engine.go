@@ -21,6 +21,8 @@ type Engine struct {
 	news chan struct{}
 	// state tells Lead that the cluster's state has changed.
 	state chan struct{}
+	// question tells Lead that there may be something to ask Approvals.
+	question chan struct{}
 
 	mu      sync.Mutex
 	queue   workqueue.TypedDelayingInterface[plan.Key] // nil while not leading
@@ -28,6 +30,24 @@ type Engine struct {
 	items   map[plan.Key]*item
 	tracker cycle.Tracker[plan.Key]
 	current account
+	// gone are the accounts of objects that were deleted in the current cycle.
+	gone map[plan.Key]*item
+	// ledger is kept up while leading, and stays as it was after that.
+	ledger *ledger
+	// look is for looks at objects beside the one that has its turn.
+	look plan.Input
+	// ruled is what the guard said of all deletions when it was last asked.
+	ruled ruled
+	// rescanning: the source was asked for another look.
+	rescanning bool
+	// told is what the log has last said of held deletions.
+	told hold
+	// answered is the digest of which Approvals has last said whether it is approved.
+	answered string
+	// tidy: approvals that are about no set at present are to be removed.
+	tidy bool
+	// waiting has, by the object that they wait for, those that wait for it.
+	waiting map[plan.Key]map[plan.Key]struct{}
 	// snapshot is the last one; known is true once one was complete.
 	snapshot *source.Snapshot
 	known    bool
@@ -66,19 +86,33 @@ type account struct {
 
 // New makes an engine that stands by until Lead is called.
 func New(cluster Cluster, opts Options) *Engine {
-	return &Engine{
+	e := &Engine{
 		cluster: cluster, opts: opts,
-		news: make(chan struct{}, 1), state: make(chan struct{}, 1),
+		news: make(chan struct{}, 1), state: make(chan struct{}, 1), question: make(chan struct{}, 1),
 		desired: map[plan.Key]desired{}, items: map[plan.Key]*item{},
+		gone: map[plan.Key]*item{}, waiting: map[plan.Key]map[plan.Key]struct{}{},
 		current: account{started: time.Now(), trigger: report.TriggerStart},
 		standby: true, settled: make(chan struct{}),
 	}
+	e.ledger = newLedger(opts.Policy.SourceName, &e.opts.Policy.Prune)
+	return e
 }
 
-// Changed makes a key runnable, since its object has changed in the cluster.
+// Changed makes a key runnable, since its object has changed in the cluster. Of an
+// object that is gone, and that nobody asks for, there is nothing to be done: so
+// the end of what we have deleted begins no cycle of its own.
 func (e *Engine) Changed(key plan.Key) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.queue == nil || e.over {
+		return
+	}
+	e.ledger.touch(key)
+	if _, named := e.desired[key]; !named && e.items[key] == nil {
+		if e.lookAgain(key); !e.look.Live.Exists() {
+			return
+		}
+	}
 	e.wake(key, report.TriggerCluster)
 }
 
@@ -159,6 +193,7 @@ func (e *Engine) begin(trigger report.Trigger) {
 			return
 		}
 	}
+	clear(e.gone)
 	a := account{number: e.current.number + 1, started: time.Now(), trigger: trigger}
 	a.reads, a.writes = e.cluster.Requests()
 	e.current = a
@@ -172,5 +207,7 @@ func (e *Engine) settle() {
 	reads, writes := e.cluster.Requests()
 	e.current.finished = time.Now()
 	e.current.sentReads, e.current.sentWrites = reads-e.current.reads, writes-e.current.writes
+	e.tellHold()
+	signal(e.question)
 	e.tellChange()
 }

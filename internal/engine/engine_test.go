@@ -64,7 +64,7 @@ func TestWoken(t *testing.T) {
 				r.cluster.edit(billing, func(ws *v1.WebService) { ws.Status = v1.WebServiceStatus{} })
 			}, 3, []string{"write the status billing"},
 		},
-		{"a file goes", func(r *rig) { r.Take(snapshot(one)) }, 1, nil},
+		{"a file goes, which is counted as well", func(r *rig) { r.Take(snapshot(one)) }, 2, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "labhub.io/webservice-controller/internal/api/v1"
@@ -117,7 +118,7 @@ func (c *fakeCluster) Do(ctx context.Context, key plan.Key, step *plan.Step) (pl
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch step.Kind {
-	case plan.StepApply, plan.StepWriteStatus, plan.StepDropFinalizer:
+	case plan.StepApply, plan.StepWriteStatus, plan.StepDropFinalizer, plan.StepDelete:
 		return plan.Answer{Live: c.world.live[key]}, nil
 	default:
 		return plan.Answer{Child: c.world.children[key]}, nil
@@ -158,7 +159,9 @@ func (c *fakeCluster) do(ctx context.Context, key plan.Key, step *plan.Step) (fo
 		c.deleteChild(key)
 	case plan.StepDropFinalizer:
 		return c.dropFinalizer(key, step)
-	case plan.StepNone:
+	case plan.StepDelete:
+		return plan.Child{}, c.delete(key, step)
+	case plan.StepNone, plan.StepAdoptFields:
 		return plan.Child{}, errors.New("no step")
 	}
 	return plan.Child{}, nil
@@ -256,6 +259,23 @@ func (c *fakeCluster) dropFinalizer(key plan.Key, step *plan.Step) (plan.Child, 
 	return plan.Child{}, nil
 }
 
+// delete ends an object without finalizers, and its ConfigMap, as the collector does.
+func (c *fakeCluster) delete(key plan.Key, step *plan.Step) error {
+	live := c.world.live[key]
+	if !live.Exists() || step.UID != live.UID || step.ResourceVersion != live.ResourceVersion {
+		return outdated()
+	}
+	if len(live.Finalizers) == 0 {
+		delete(c.world.live, key)
+		delete(c.world.children, key)
+		return nil
+	}
+	ws, now := live.DeepCopy(), metav1.Now()
+	ws.DeletionTimestamp, ws.ResourceVersion = &now, c.nextVersion()
+	c.world.live[key] = plan.Live{WebService: ws, Fields: live.Fields}
+	return nil
+}
+
 func (c *fakeCluster) createChild(key plan.Key, step *plan.Step) (plan.Child, error) {
 	if found, ok := c.unseen[key]; ok {
 		return found, nil
@@ -342,6 +362,12 @@ func (c *fakeCluster) taken() []string {
 	return steps
 }
 
+func (c *fakeCluster) lookedAt() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.looks
+}
+
 func (c *fakeCluster) ready(key plan.Key) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -355,6 +381,48 @@ func (c *fakeCluster) ready(key plan.Key) string {
 		}
 	}
 	return "none"
+}
+
+// fakeApprovals are people's words in memory.
+type fakeApprovals struct {
+	mu    sync.Mutex
+	given map[string]bool
+	err   error
+	asked int
+}
+
+func (a *fakeApprovals) Approved(digest string) (bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.asked++
+	return a.given[digest], a.err
+}
+
+func (a *fakeApprovals) Retain(digest string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	maps.DeleteFunc(a.given, func(known string, _ bool) bool { return known != digest })
+	return a.err
+}
+
+func (a *fakeApprovals) Command(digest string) string { return "approve " + digest }
+
+func (a *fakeApprovals) give(digest string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.given[digest] = true
+}
+
+func (a *fakeApprovals) count() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.asked
+}
+
+func (a *fakeApprovals) left() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Sorted(maps.Keys(a.given))
 }
 
 // crashAfter lets so many steps be done and none after.

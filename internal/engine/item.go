@@ -3,6 +3,8 @@ package engine
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"labhub.io/webservice-controller/internal/plan"
 )
 
@@ -18,6 +20,22 @@ type item struct {
 	memory *plan.Memory
 	// forget: memory doesn't hold any more at the object's next turn.
 	forget bool
+
+	// contests counts the fields that were taken back from others; nil if none was.
+	contests *plan.Contests
+	// applied is the digest of the file that was last applied, and childOf the state
+	// of the object at the last write to its ConfigMap.
+	applied string
+	childOf generation
+
+	// removal is what the guard last said of the object, and blocked: it isn't
+	// created while deletions are held.
+	removal plan.RemovalState
+	blocked bool
+	// guarded: the verdict is the guard's word.
+	guarded bool
+	// waitsFor are the objects that it waits for.
+	waitsFor []plan.Key
 
 	// removed is the ConfigMap that was deleted since its object is being deleted,
 	// while the object is still there.
@@ -53,6 +71,12 @@ type written struct {
 	action plan.Action
 	reason string
 	target plan.Target
+}
+
+// generation is a spec that an object has had.
+type generation struct {
+	uid    types.UID
+	number int64
 }
 
 // versions are the resourceVersions of an object and its ConfigMap.

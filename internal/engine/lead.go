@@ -26,6 +26,7 @@ func (e *Engine) Lead(ctx context.Context) {
 	defer cancel()
 	var workers sync.WaitGroup
 	workers.Go(func() { e.prepare(ctx) })
+	workers.Go(func() { e.askApprovals(ctx) })
 	for range e.opts.Workers {
 		workers.Go(func() { e.work(ctx, steps, queue) })
 	}
@@ -38,13 +39,15 @@ func (e *Engine) Lead(ctx context.Context) {
 	e.tellChange()
 }
 
-// open makes every key runnable that there is. News is taken from the moment
-// that there is a queue, so that nothing is missed between it and the look at
-// what is live.
+// open makes every key runnable that there is. What was counted in an earlier time
+// of leading, others may have overtaken since.
 func (e *Engine) open(queue workqueue.TypedDelayingInterface[plan.Key]) {
 	ready := e.cluster.State() == nil
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.ready, e.over = ready, false
+	e.ledger, e.ruled = newLedger(e.opts.Policy.SourceName, &e.opts.Policy.Prune), ruled{}
+	e.rescanning, e.tidy, e.answered = false, true, ""
 	trigger := report.TriggerLease
 	if e.tracker.Number() == 0 {
 		trigger = report.TriggerStart
@@ -53,11 +56,7 @@ func (e *Engine) open(queue workqueue.TypedDelayingInterface[plan.Key]) {
 	e.tracker.Cut()
 	e.tracker.Begin(string(trigger))
 	e.begin(trigger)
-	e.mu.Unlock()
-	live := e.liveKeys()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.wakeAll(live, trigger)
+	e.wakeAll(trigger)
 	e.settle()
 }
 
@@ -147,7 +146,6 @@ const crdLag = 5 * time.Second
 // forget makes every key runnable, and what the server made of earlier writes is
 // forgotten.
 func (e *Engine) forget() {
-	live := e.liveKeys()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.queue == nil {
@@ -156,7 +154,7 @@ func (e *Engine) forget() {
 	for _, it := range e.items {
 		it.forget = true
 	}
-	e.wakeAll(live, report.TriggerCluster)
+	e.wakeAll(report.TriggerCluster)
 }
 
 // noteState looks at the cluster's state. When it has just become good, or the
@@ -166,10 +164,6 @@ func (e *Engine) noteState(prepared error) (redefined bool) {
 	ready := e.cluster.State() == nil
 	var look plan.Input
 	e.cluster.Look(plan.Key{}, &look)
-	var live []plan.Key
-	if ready {
-		live = e.liveKeys()
-	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.noteFatal(prepared)
@@ -182,7 +176,7 @@ func (e *Engine) noteState(prepared error) (redefined bool) {
 		e.missing, e.looked = look.CRD.Missing, true
 	}
 	if ready && (!e.ready || redefined) && e.queue != nil {
-		e.wakeAll(live, report.TriggerCluster)
+		e.wakeAll(report.TriggerCluster)
 	}
 	if ready != e.ready {
 		e.opts.Log.Debug("the cluster's state has changed", "ready", ready)

@@ -15,6 +15,9 @@ func (e *Engine) logStep(r *run, d *plan.Decision) {
 	switch {
 	case d.Step.Kind == plan.StepDropFinalizer:
 		log.Info("cleaned up", "removed", r.it.removed, "finalizer", v1.CleanupFinalizer, "left", d.Step.Finalizers, "reason", d.Reason)
+		if e.opts.Evidence != nil {
+			e.opts.Evidence.Cleaned(r.key, r.in.Live, r.it.removed, d.Step.Finalizers)
+		}
 		r.it.removed = ""
 	case d.Step.Kind == plan.StepDeleteChild && r.in.Live.Terminating():
 		r.it.removed = d.Target.Name(r.key)

@@ -79,7 +79,9 @@ type Approvals interface {
 // Evidence keeps what was seen and decided of each object. Its methods are called
 // with every verdict and step, from any goroutine, and must return at once.
 type Evidence interface {
-	// Decided tells a decision and what it was made from.
+	// Decided tells a decision and what it was made from. In a requeue, After is how
+	// long it really waits, by the object's backoff too; a step that failed is told
+	// of as the requeue that follows from it.
 	Decided(in *plan.Input, d *plan.Decision)
 	// Cleaned tells what was removed of an object that was deleted, once our
 	// finalizer is off it.

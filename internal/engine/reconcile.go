@@ -11,6 +11,7 @@ import (
 
 	"labhub.io/webservice-controller/internal/cycle"
 	"labhub.io/webservice-controller/internal/plan"
+	"labhub.io/webservice-controller/internal/report"
 )
 
 // maxSteps is more than any object needs: one that is cleaned up and comes back.
@@ -29,8 +30,10 @@ func (e *Engine) reconcile(ctx context.Context, run *run, key plan.Key) {
 		*decision = plan.Decide(in)
 		if decision.Verdict() {
 			e.rest(run, decision)
+			e.witness(run)
 			return
 		}
+		e.witness(run)
 		if decision.Step.Kind == run.last {
 			e.fail(run, decision.Target, unseen())
 			return
@@ -53,6 +56,10 @@ type run struct {
 	found plan.Child
 	// last is the step that was taken last in this turn.
 	last plan.StepKind
+	// gone: the object neither exists nor is asked for any more.
+	gone bool
+	// dependencies are kept from turn to turn for their memory.
+	dependencies []plan.Dependency
 }
 
 // unseen is the failure of a turn in which a step was taken and is asked for
@@ -65,7 +72,8 @@ func unseen() *plan.Failure {
 func (e *Engine) start(r *run, key plan.Key) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	*r = run{key: key, it: e.items[key]}
+	*r = run{key: key, it: e.items[key], dependencies: r.dependencies[:0]}
+	e.waitNoMore(key, r.it)
 	if r.it.forget {
 		r.it.memory, r.it.forget = nil, false
 	}
@@ -81,14 +89,7 @@ var errUnseen = errors.New("the cluster to be looked at")
 // gather looks at both sides. An error says why nothing can be decided now.
 func (e *Engine) gather(r *run) (*plan.Input, error) {
 	in := &r.in
-	e.mu.Lock()
-	want, ready := e.desired[r.key], e.ready
-	*in = plan.Input{
-		Key: r.key, Policy: &e.opts.Policy, Known: e.known,
-		Desired: want.object, Broken: want.broken, Now: time.Now(),
-	}
-	e.mu.Unlock()
-	e.cluster.Look(r.key, in)
+	ready := e.fill(r)
 	if err := e.cluster.State(); err != nil {
 		return nil, err
 	}
@@ -101,8 +102,33 @@ func (e *Engine) gather(r *run) (*plan.Input, error) {
 	if r.it.memory != nil {
 		in.Outcomes = r.it.memory.Outcomes(in)
 	}
-	e.noteBefore(r)
 	return in, nil
+}
+
+// fill fills in what is known of the object, what the files say of it, and what
+// that comes to together with all other objects. It says whether the cluster is
+// known to be good.
+func (e *Engine) fill(r *run) (ready bool) {
+	in := &r.in
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	want := e.desired[r.key]
+	*in = plan.Input{
+		Key: r.key, Policy: &e.opts.Policy, Known: e.known,
+		Desired: want.object, Broken: want.broken, Now: time.Now(),
+	}
+	e.cluster.Look(r.key, in)
+	e.count(r.key, &in.Live)
+	if !e.ready {
+		return false
+	}
+	e.judgeRemoval(in, r.it)
+	e.fillDependencies(r)
+	if r.it.contests != nil {
+		in.Contested = r.it.contests.Paths(in.Now)
+	}
+	e.noteBefore(r)
+	return true
 }
 
 // act does a step. A refusal isn't an error here: the next decision knows of it.
@@ -113,6 +139,10 @@ func (e *Engine) act(ctx context.Context, r *run, d *plan.Decision) error {
 	}
 	var f *plan.Failure
 	switch {
+	case errors.As(err, &f) && f.Class == plan.NotReady && d.Step.Kind == plan.StepDelete && e.takenOver():
+		// Where the lease is taken only for a write, that it was another's is known
+		// only now. The guard knows what that means.
+		return nil
 	case errors.As(err, &f) && f.Class == plan.Refused:
 		r.it.memory.Refused(d.Step.Kind, f)
 		e.opts.Log.Warn("refused", "object", r.key.String(), "step", d.Step.Kind.String(), "err", f)
@@ -145,19 +175,24 @@ func (e *Engine) rest(r *run, d *plan.Decision) {
 	case d.Error:
 		standing = cycle.Failing
 		it.failures++
-		it.due = time.Now().Add(e.opts.Backoff.delay(it.failures, rand.Float64()))
+		d.After = max(e.opts.Backoff.delay(it.failures, rand.Float64()), e.contestLeft(r))
 	case d.Action == plan.Requeue:
-		standing = cycle.Waiting
+		standing = e.waitsAs(&r.in, d)
 		it.failures = 0
-		it.due = time.Now().Add(d.After)
+		d.After = e.recheck(r, d, standing)
 	default:
 		it.failures, it.memory = 0, nil
+	}
+	if d.Action == plan.Requeue {
+		it.due = time.Now().Add(d.After)
 	}
 	if d.Error && it.reason != d.Reason {
 		e.opts.Log.Warn("failing", "object", r.key.String(), "reason", d.Reason)
 	}
 	it.judged, it.action, it.reason, it.target = true, d.Action, d.Reason, d.Target
 	it.failing, it.suspended = d.Error, d.Suspended
+	it.guarded = d.Action == plan.Requeue && d.Reason == r.in.Removal.Reason
+	e.waitFor(r, standing)
 	e.close(r, standing)
 }
 
@@ -173,6 +208,12 @@ func (e *Engine) fail(r *run, target plan.Target, err error) {
 		e.wait(r, err, leaseRecheck)
 		return
 	}
+	e.failed(r, target, f)
+	e.witness(r)
+}
+
+// failed closes the turn after a step that failed by itself.
+func (e *Engine) failed(r *run, target plan.Target, f *plan.Failure) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	it := r.it
@@ -186,9 +227,10 @@ func (e *Engine) fail(r *run, target plan.Target, err error) {
 	}
 	it.due = time.Now().Add(delay)
 	if it.reason != reason {
-		e.opts.Log.Warn("failed", "object", r.key.String(), "err", err, "retry_in", delay.Round(time.Millisecond))
+		e.opts.Log.Warn("failed", "object", r.key.String(), "err", f, "retry_in", delay.Round(time.Millisecond))
 	}
-	it.judged, it.action, it.reason, it.target, it.suspended = true, plan.Requeue, reason, target, false
+	it.judged, it.action, it.reason, it.target, it.suspended, it.guarded = true, plan.Requeue, reason, target, false, false
+	r.decision = plan.Decision{Action: plan.Requeue, Reason: reason, Target: target, After: delay, Error: it.failing, Held: r.decision.Held}
 	e.close(r, standing)
 }
 
@@ -230,7 +272,7 @@ func (e *Engine) wait(r *run, why error, after time.Duration) {
 	it := r.it
 	it.due = time.Now().Add(after)
 	it.judged, it.action, it.reason, it.target = true, plan.Requeue, why.Error(), plan.WebService
-	it.failing, it.suspended = denied(why), false
+	it.failing, it.suspended, it.guarded = denied(why), false, false
 	standing := cycle.Waiting
 	if it.failing {
 		standing = cycle.Failing
@@ -260,14 +302,17 @@ func (e *Engine) close(r *run, standing cycle.Standing) {
 		it.generation, it.observed = r.in.Live.Generation, r.in.Live.Status.ObservedGeneration
 	}
 	it.listed = e.lists(&r.in)
+	if e.ledger.moved {
+		e.review(report.TriggerCluster, false)
+	}
+	e.wakeWaiting(r.key)
 	if it.ready {
 		// Something happened meanwhile: the key is in the queue again.
 		return
 	}
 	switch {
 	case !it.listed && !it.failing:
-		e.tracker.Drop(r.key)
-		delete(e.items, r.key)
+		e.drop(r)
 	default:
 		e.tracker.Rest(r.key, standing)
 		if !it.due.IsZero() && e.queue != nil {
@@ -294,20 +339,46 @@ func (e *Engine) lists(in *plan.Input) bool {
 	return false
 }
 
+// drop closes the account of an object that isn't ours to tell of. One that we have
+// deleted is still told of in the report of the cycle. The engine is locked.
+func (e *Engine) drop(r *run) {
+	it := r.it
+	e.tracker.Drop(r.key)
+	delete(e.items, r.key)
+	if it.wrote && it.cycle == e.current.number && it.first.action == plan.Delete && it.first.target == plan.WebService {
+		e.gone[r.key] = it
+	}
+	r.gone = e.ready && !r.in.Live.Exists()
+}
+
+// witness tells of the last decision of the turn, and of the object's end where that
+// was it.
+func (e *Engine) witness(r *run) {
+	if e.opts.Evidence == nil {
+		return
+	}
+	e.opts.Evidence.Decided(&r.in, &r.decision)
+	if r.gone {
+		e.opts.Evidence.Gone(r.key)
+	}
+}
+
 // noteBefore keeps the versions that the object had at its first turn of the cycle.
+// The engine is locked.
 func (e *Engine) noteBefore(r *run) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	if number := e.current.number; r.it.cycle != number {
 		r.it.cycle, r.it.wrote, r.it.before = number, false, versionsOf(&r.in)
 	}
 }
 
-// noteWrite keeps the first write to the object in the cycle.
+// noteWrite keeps the first write to the object in the cycle, or that it was
+// deleted: after that, what came before is of no interest.
 func (e *Engine) noteWrite(r *run, d *plan.Decision) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !r.it.wrote && d.Target != plan.Namespace {
+	e.ledger.touch(r.key)
+	e.noteContest(r, d)
+	if d.Target != plan.Namespace && (!r.it.wrote || d.Step.Kind == plan.StepDelete) {
 		r.it.wrote, r.it.first = true, written{action: d.Action, reason: d.Reason, target: d.Target}
 	}
 }

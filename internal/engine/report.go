@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -24,7 +25,10 @@ func (e *Engine) Report() *report.Report {
 		Cycle: e.current.number, Trigger: e.current.trigger, Started: e.current.started,
 		ControllerVersion: e.opts.Version, Role: report.RoleActive, Holder: e.holder,
 		Source: e.sourceReport(status), Requests: e.requests(),
-		Items: e.reportItems(time.Now()),
+		Items: e.reportItems(time.Now()), Held: e.held(),
+	}
+	if r.HeldDigest = e.approvable(); r.HeldDigest != "" {
+		r.HeldCommand = e.opts.Approvals.Command(r.HeldDigest)
 	}
 	if e.standby {
 		r.Role = report.RoleStandby
@@ -42,9 +46,14 @@ func (e *Engine) Report() *report.Report {
 
 // facts are what convergence is judged from. The engine is locked.
 func (e *Engine) facts(state error) cycle.Facts {
+	h := e.holds()
 	f := cycle.Facts{
 		Settled: e.tracker.Settled(), Busy: e.tracker.Busy(), Known: e.known,
-		Held: e.tracker.Count(cycle.Held), Failing: e.tracker.Count(cycle.Failing), Waiting: e.tracker.Count(cycle.Waiting),
+		Failing: e.tracker.Count(cycle.Failing), Waiting: e.tracker.Count(cycle.Waiting),
+		Held: h.count, Blocked: e.tracker.Count(cycle.Blocked),
+	}
+	if h.count > 0 {
+		f.Hold, f.Approvable = e.advice(&h), h.digest != ""
 	}
 	switch {
 	case state != nil && (e.standby || e.prepared == nil):
@@ -110,10 +119,6 @@ func (e *Engine) first(failing bool) string {
 	return at.String() + ": " + found.reason
 }
 
-func before(a, b plan.Key) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-}
-
 func (e *Engine) sourceReport(status source.Status) report.Source {
 	r := report.Source{
 		Path: e.opts.SourcePath, Name: e.opts.Policy.SourceName,
@@ -139,22 +144,21 @@ func (e *Engine) requests() report.Requests {
 // reportItems are the accounts of all objects that belong into the report, in
 // order. The engine is locked.
 func (e *Engine) reportItems(now time.Time) []report.Item {
-	keys := make([]plan.Key, 0, len(e.items))
+	listed := maps.Clone(e.gone)
 	for key, it := range e.items {
 		if it.judged && it.listed {
-			keys = append(keys, key)
+			listed[key] = it
 		}
 	}
-	slices.SortFunc(keys, before)
-	items := make([]report.Item, 0, len(keys))
-	for _, key := range keys {
-		items = append(items, e.reportItem(key, e.items[key], now))
+	items := make([]report.Item, 0, len(listed))
+	for _, key := range slices.SortedFunc(maps.Keys(listed), before) {
+		items = append(items, e.reportItem(key, listed[key], now))
 	}
 	return items
 }
 
 func (e *Engine) reportItem(key plan.Key, it *item, now time.Time) report.Item {
-	action, reason, target := it.action, it.reason, it.target
+	action, reason, target := it.action, e.reason(key, it), it.target
 	thisCycle := it.cycle == e.current.number
 	if action == plan.Noop && it.wrote && thisCycle {
 		action, reason, target = it.first.action, it.first.reason, it.first.target
@@ -183,6 +187,21 @@ func (e *Engine) reportItem(key plan.Key, it *item, now time.Time) report.Item {
 		r.Error = it.reason
 	}
 	return r
+}
+
+// reason is what the last verdict on the object says. Where that is the guard's
+// word, the numbers in it may have changed since by others' turns. The engine is
+// locked.
+func (e *Engine) reason(key plan.Key, it *item) string {
+	a := e.ledger.going[key]
+	if a == nil || !it.guarded {
+		return it.reason
+	}
+	ruling := e.guard(e.uncreated())
+	if r := ruling.Of(a); r.State == it.removal {
+		return r.Reason
+	}
+	return it.reason
 }
 
 // Problems puts problems or warnings of the source into the form that reports have.

@@ -27,6 +27,10 @@ type rig struct {
 	t       testing.TB
 	cluster *fakeCluster
 	log     *strings.Builder
+	// source and approvals are only at work in tests that ask for it.
+	source    *fakeSource
+	approvals *fakeApprovals
+	stop      func()
 
 	mu      sync.Mutex
 	reports []*report.Report
@@ -35,7 +39,7 @@ type rig struct {
 
 func newRig(t testing.TB, change ...func(*Options)) *rig {
 	t.Helper()
-	r := &rig{t: t, cluster: newFake(), log: &strings.Builder{}}
+	r := &rig{t: t, cluster: newFake(), log: &strings.Builder{}, source: newSource(), approvals: &fakeApprovals{given: map[string]bool{}}}
 	opts := Options{
 		Policy:       plan.Policy{SourceName: "default", Unlabelled: true, CreateNamespaces: true},
 		Workers:      4,
@@ -44,6 +48,9 @@ func newRig(t testing.TB, change ...func(*Options)) *rig {
 		SourcePath:   "desired",
 		SourceStatus: func() source.Status { return source.Status{Mode: source.ModeWatch, Interval: 30 * time.Second} },
 		Version:      "v-test",
+		TakenOver:    func() time.Time { return time.Time{} },
+		Rescan:       r.source.Rescan,
+		Approvals:    r.approvals,
 		Publish:      r.publish,
 		Log:          slog.New(slog.NewTextHandler(r.log, nil)),
 	}

@@ -60,10 +60,23 @@ func (e *Engine) outcome(state error) (o Outcome, over bool) {
 			o.Source = errors.New(f.Source)
 		}
 	}
-	over = o.Fatal != nil || o.Source != nil && isFinal(o.Source) ||
-		o.Cluster == nil && e.ready && e.known && f.Source == "" && f.Settled && f.Busy == 0 &&
-			f.Failing == 0 && f.Waiting == 0 && e.tracker.Number() > 0
-	return o, over
+	return o, e.ended(&o, &f)
+}
+
+// ended says whether things stay as they stand: nothing more can be done, or
+// waiting can't help. What is held must have been looked for among the approvals,
+// and what is approved must have been done. The engine is locked.
+func (e *Engine) ended(o *Outcome, f *cycle.Facts) bool {
+	atRest := o.Cluster == nil && e.ready && e.known && f.Settled && f.Busy == 0 && e.tracker.Number() > 0 && !e.unanswered()
+	switch {
+	case o.Fatal != nil:
+		return true
+	case errors.Is(o.Source, source.ErrEmpty):
+		return atRest && e.ledger.approved == nil
+	case o.Source != nil && isFinal(o.Source):
+		return true
+	}
+	return atRest && f.Source == "" && f.Failing == 0 && f.Waiting == 0
 }
 
 // Ready is nil once the caches are filled and the source has been one to work with,

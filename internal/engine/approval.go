@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"labhub.io/webservice-controller/internal/report"
+)
+
+// approvalLook is how often approvals are looked for, while there is something to
+// approve.
+const approvalLook = 500 * time.Millisecond
+
+// askApprovals looks for people's words about what is held, and removes those that
+// are about nothing at present, until ctx ends.
+func (e *Engine) askApprovals(ctx context.Context) {
+	a := approver{Engine: e}
+	for {
+		var again <-chan time.Time
+		if a.ask() {
+			again = time.After(approvalLook)
+		}
+		a.tidyUp()
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.question:
+		case <-again:
+		}
+	}
+}
+
+// approver asks Approvals.
+type approver struct {
+	*Engine
+	// failed is the last error of it, so that it is told once.
+	failed string
+}
+
+// ask looks whether what is held is approved, where that can be, and says whether
+// it is worth another look soon.
+func (a *approver) ask() (again bool) {
+	digest := a.toApprove()
+	if digest == "" {
+		return false
+	}
+	approved, err := a.opts.Approvals.Approved(digest)
+	if err == nil && approved {
+		// It is for once. Were it removed only after the deletions, it would allow
+		// the same ones again after a restart in between.
+		err = a.opts.Approvals.Retain("")
+	}
+	a.tell(err)
+	a.answer(digest, approved && err == nil)
+	return true
+}
+
+// toApprove is the digest of what could be approved now; "" where nothing can.
+func (e *Engine) toApprove() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.queue == nil || e.over || !e.ready {
+		return ""
+	}
+	e.refresh()
+	return e.approvable()
+}
+
+// answer takes over whether the set with that digest is approved, if it is still
+// the one that is held.
+func (e *Engine) answer(digest string, approved bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.answered != digest {
+		e.answered = digest
+		e.tellChange()
+	}
+	if e.queue == nil || !approved {
+		return
+	}
+	e.refresh()
+	if e.approvable() != digest {
+		e.opts.Log.Warn("the approval counts no more: what would be deleted isn't what was approved")
+		return
+	}
+	e.ledger.approve()
+	e.opts.Log.Info("deletions are approved", "count", len(e.ledger.going), "digest", digest)
+	e.review(report.TriggerApproval, true)
+	if e.tracker.Begin(string(report.TriggerApproval)) {
+		e.begin(report.TriggerApproval)
+	}
+	e.settle()
+}
+
+// tidyUp removes approvals that are about another set than the present one, once
+// it is certain which one that is.
+func (a *approver) tidyUp() {
+	digest, due := a.toRetain()
+	if !due {
+		return
+	}
+	err := a.opts.Approvals.Retain(digest)
+	a.tell(err)
+	if err == nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.tidy = false
+	}
+}
+
+// toRetain is the digest of the only set that an approval may be about, "" where
+// there is none, and whether others are to be removed now.
+func (e *Engine) toRetain() (digest string, due bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	fault, empty := e.doubt()
+	if !e.tidy || e.queue == nil || e.over || !e.ready || !e.known || fault != "" && !empty ||
+		!e.tracker.Settled() || len(e.ledger.stale) > 0 || !e.opts.Policy.Prune.Enabled {
+		return "", false
+	}
+	return e.approvable(), true
+}
+
+// tell logs an error of Approvals that is new.
+func (a *approver) tell(err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if text != "" && text != a.failed {
+		a.opts.Log.Warn("approvals can't be looked at", "err", err)
+	}
+	a.failed = text
+}
+
+// unanswered says whether it isn't known yet if what is held is approved. The
+// engine is locked.
+func (e *Engine) unanswered() bool {
+	digest := e.approvable()
+	return digest != "" && digest != e.answered
+}

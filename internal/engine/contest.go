@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"time"
+
+	"labhub.io/webservice-controller/internal/plan"
+)
+
+// noteContest counts the fields that a write takes back from somebody else: those
+// that we have written before, when there was the same to be written. The engine
+// is locked.
+func (e *Engine) noteContest(r *run, d *plan.Decision) {
+	it, again := r.it, false
+	switch d.Step.Kind {
+	case plan.StepApply:
+		again = it.applied == d.Step.Desired.Digest
+		it.applied = d.Step.Desired.Digest
+	case plan.StepCreateChild, plan.StepUpdateChild:
+		now := generation{r.in.Live.UID, r.in.Live.Generation}
+		again = it.childOf == now
+		it.childOf = now
+	}
+	if !again || len(d.Changes) == 0 {
+		return
+	}
+	if it.contests == nil {
+		it.contests = &plan.Contests{}
+	}
+	it.contests.Took(d.Changes, r.in.Now)
+}
+
+// contestLeft is how long a field that is contested isn't written; 0 where none is.
+func (e *Engine) contestLeft(r *run) time.Duration {
+	if len(r.in.Contested) == 0 {
+		return 0
+	}
+	return r.it.contests.Free(time.Now())
+}

@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "labhub.io/webservice-controller/internal/api/v1"
+	"labhub.io/webservice-controller/internal/report"
+)
+
+// TestContested: somebody who keeps undoing what we write is fought five times a
+// minute and named; a person who edits a file often isn't anybody's enemy.
+func TestContested(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		undo func(r *rig)
+		step string
+	}{
+		{"the spec", func(r *rig) {
+			r.cluster.edit(checkout, func(ws *v1.WebService) { ws.Spec.Image = "theirs" })
+		}, "apply the WebService checkout"},
+		{"the ConfigMap", func(r *rig) {
+			r.cluster.set(func(f *fakeCluster) {
+				child := f.world.children[checkout]
+				child.Data, child.ResourceVersion = map[string]string{"image": "theirs"}, f.nextVersion()
+				f.world.children[checkout] = child
+			})
+			r.Changed(checkout)
+		}, "update the ConfigMap checkout"},
+		{"the ConfigMap, by deleting it", func(r *rig) {
+			r.cluster.set(func(f *fakeCluster) { delete(f.world.children, checkout) })
+			r.Changed(checkout)
+		}, "create the ConfigMap checkout"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				defer r.lead()()
+				r.Take(snapshot(file(checkout, "a"), file(billing, "a")))
+				synctest.Wait()
+				r.cluster.taken()
+				for range 60 {
+					c.undo(r)
+					pass(500 * time.Millisecond)
+				}
+				n := times(r.cluster.taken(), c.step)
+				if n < 5 || n > 6 {
+					t.Errorf("%d writes in half a minute", n)
+				}
+				it := r.item(checkout)
+				if it.Action != report.ActionRequeue || !it.IsError || !strings.Contains(it.Error, "keeps changing") || it.AfterSeconds > 60 {
+					t.Errorf("item %+v, requeue %+v", it, it.Requeue)
+				}
+				if got := r.cluster.ready(checkout); got != "False Contested" {
+					t.Errorf("Ready is %s", got)
+				}
+				pass(2 * time.Minute) // nobody undoes it any more
+				r.wantConverged()
+				r.cluster.taken()
+				pass(5 * time.Minute)
+				r.wantSteps()
+			})
+		})
+	}
+}
+
+func times(steps []string, step string) int {
+	return len(slices.DeleteFunc(steps, func(s string) bool { return s != step }))
+}
+
+// TestEditedOften: a person who edits a file, or an object that no file names, takes
+// nothing back from anybody.
+func TestEditedOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.lead()()
+		for i := range 40 {
+			r.Take(snapshot(file(checkout, fmt.Sprint("image-", i%2)), file(billing, "a")))
+			pass(500 * time.Millisecond)
+			r.wantConverged()
+		}
+		r.Take(snapshot(file(billing, "a")))
+		for i := range 40 {
+			r.cluster.edit(checkout, func(ws *v1.WebService) { ws.Spec.Image = fmt.Sprint("mine-", i) })
+			pass(500 * time.Millisecond)
+			r.wantConverged()
+		}
+	})
+}
