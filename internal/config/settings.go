@@ -61,7 +61,7 @@ func settings() []setting {
 		{key: "reconcile.backoff.initial", kind: duration, deflt: 200 * time.Millisecond,
 			help: "the wait after an object's first failure; it doubles from there, with jitter"},
 		{key: "reconcile.backoff.max", kind: duration, deflt: time.Minute,
-			help: "the longest wait between two tries of a failing object"},
+			help: "the longest wait between two tries of a failing object; chance adds up to a fifth"},
 		{key: "crd.install", kind: boolean, deflt: true,
 			help: "install the WebService definition when it is missing, and upgrade our own"},
 		{key: "namespaces.create", kind: boolean, deflt: true,

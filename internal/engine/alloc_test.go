@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"labhub.io/webservice-controller/internal/plan"
 	"labhub.io/webservice-controller/internal/source"
@@ -39,7 +40,10 @@ func TestPassAllocatesNothing(t *testing.T) {
 	}{
 		{"plain", func(*rig) {}},
 		{"that depends on another", func(r *rig) { r.desired[lab("s-0000")].object.DependsOn = []plan.Key{lab("s-0001")} }},
-		{"that was fought for", func(r *rig) { r.items[lab("s-0000")].contests = &plan.Contests{} }},
+		{"that was fought for", func(r *rig) {
+			it := r.items[lab("s-0000")]
+			it.contests, it.fought = &plan.Contests{}, time.Now()
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, _ := converged(t, 2, pruning)

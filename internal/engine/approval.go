@@ -45,14 +45,26 @@ func (a *approver) ask() (again bool) {
 		return false
 	}
 	approved, err := a.opts.Approvals.Approved(digest)
-	if err == nil && approved {
-		// It is for once. Were it removed only after the deletions, it would allow
-		// the same ones again after a restart in between.
-		err = a.opts.Approvals.Retain("")
+	switch {
+	case err != nil:
+		approved = false
+	case approved:
+		approved, err = a.use(digest)
 	}
 	a.tell(err)
-	a.answer(digest, approved && err == nil)
+	a.answer(digest, approved)
 	return true
+}
+
+// use removes the approval of that digest, which is for once: one that stayed would
+// allow the same deletions another time. It says whether it is gone; an error may be
+// about others.
+func (a *approver) use(digest string) (gone bool, err error) {
+	if err = a.opts.Approvals.Retain(""); err == nil {
+		return true, nil
+	}
+	left, unsure := a.opts.Approvals.Approved(digest)
+	return !left && unsure == nil, err
 }
 
 // toApprove is the digest of what could be approved now; "" where nothing can.

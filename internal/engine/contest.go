@@ -27,6 +27,23 @@ func (e *Engine) noteContest(r *run, d *plan.Decision) {
 		it.contests = &plan.Contests{}
 	}
 	it.contests.Took(d.Changes, r.in.Now)
+	it.fought = r.in.Now
+}
+
+// contestOver is longer than what was fought for counts.
+const contestOver = 2 * time.Minute
+
+// fillContested says which fields of the object are fought for. What is over is
+// forgotten. The engine is locked.
+func (e *Engine) fillContested(r *run) {
+	it := r.it
+	if it.contests == nil {
+		return
+	}
+	r.in.Contested = it.contests.Paths(r.in.Now)
+	if r.in.Contested == nil && r.in.Now.Sub(it.fought) > contestOver {
+		it.contests = nil
+	}
 }
 
 // contestLeft is how long a field that is contested isn't written; 0 where none is.

@@ -52,7 +52,7 @@ func TestContested(t *testing.T) {
 					t.Errorf("%d writes in half a minute", n)
 				}
 				it := r.item(checkout)
-				if it.Action != report.ActionRequeue || !it.IsError || !strings.Contains(it.Error, "keeps changing") || it.AfterSeconds > 60 {
+				if it.Action != report.ActionRequeue || !it.IsError || !strings.Contains(it.Error, "keeps changing") || it.AfterSeconds > 72 {
 					t.Errorf("item %+v, requeue %+v", it, it.Requeue)
 				}
 				if got := r.cluster.ready(checkout); got != "False Contested" {
@@ -63,6 +63,13 @@ func TestContested(t *testing.T) {
 				r.cluster.taken()
 				pass(5 * time.Minute)
 				r.wantSteps()
+				r.Changed(checkout)
+				synctest.Wait()
+				r.Engine.mu.Lock()
+				defer r.Engine.mu.Unlock()
+				if r.items[checkout].contests != nil {
+					t.Error("what is long over is still remembered")
+				}
 			})
 		})
 	}

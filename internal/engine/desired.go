@@ -92,13 +92,13 @@ func (e *Engine) replaceDesired(s *source.Snapshot) []plan.Key {
 			changed = append(changed, key)
 		}
 		if !ok || d.asks() != old.asks() {
-			e.ledger.touch(key)
+			e.touch(key)
 		}
 	}
 	for key := range e.desired {
 		if _, ok := next[key]; !ok {
 			changed = append(changed, key)
-			e.ledger.touch(key)
+			e.touch(key)
 		}
 	}
 	e.desired = next
@@ -149,6 +149,14 @@ func (e *Engine) survey() {
 func (e *Engine) count(key plan.Key, live *plan.Live) {
 	d, isNamed := e.desired[key]
 	e.ledger.set(key, live, isNamed || !e.known, e.known && d.asks())
+}
+
+// touch has the object counted anew before the ledger is asked; while we don't lead,
+// nobody asks. The engine is locked.
+func (e *Engine) touch(key plan.Key) {
+	if e.queue != nil {
+		e.ledger.touch(key)
+	}
 }
 
 // lookAgain looks at an object beside the one that has its turn; e.look has it

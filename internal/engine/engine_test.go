@@ -129,6 +129,24 @@ func TestNamespace(t *testing.T) {
 	})
 }
 
+// TestMissingNamespace: a thousand objects whose namespace doesn't exist, and isn't
+// to be created, send nothing, and come as soon as it does.
+func TestMissingNamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(o *Options) { o.Policy.CreateNamespaces = false })
+		delete(r.cluster.world.namespaces, "lab")
+		defer r.lead()()
+		r.Take(snapshot(filesOf(numbered("s", 1000)...)...))
+		pass(time.Minute)
+		r.wantSteps()
+		r.wantWaiting("1000 waiting objects: lab/s-0000: the namespace doesn't exist: create it, or switch namespaces.create on")
+		r.cluster.set(func(c *fakeCluster) { c.world.namespaces["lab"] = plan.NamespaceActive })
+		r.NamespaceChanged("lab")
+		synctest.Wait()
+		r.wantConverged()
+	})
+}
+
 // TestWokenWhileWorkedOn: what happens to an object while it has its turn is
 // looked at in another turn.
 func TestWokenWhileWorkedOn(t *testing.T) {

@@ -388,6 +388,8 @@ type fakeApprovals struct {
 	mu    sync.Mutex
 	given map[string]bool
 	err   error
+	// stuck is said of an approval that can't be removed, of another set.
+	stuck error
 	asked int
 }
 
@@ -401,8 +403,10 @@ func (a *fakeApprovals) Approved(digest string) (bool, error) {
 func (a *fakeApprovals) Retain(digest string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	maps.DeleteFunc(a.given, func(known string, _ bool) bool { return known != digest })
-	return a.err
+	if a.err == nil {
+		maps.DeleteFunc(a.given, func(known string, _ bool) bool { return known != digest })
+	}
+	return errors.Join(a.err, a.stuck)
 }
 
 func (a *fakeApprovals) Command(digest string) string { return "approve " + digest }

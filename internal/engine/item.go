@@ -18,11 +18,16 @@ type item struct {
 	failures int
 	// memory is of what was sent; nil if nothing was since the last good verdict.
 	memory *plan.Memory
+	// met: at the last try there was a ConfigMap where ours should have been created.
+	met bool
 	// forget: memory doesn't hold any more at the object's next turn.
 	forget bool
 
-	// contests counts the fields that were taken back from others; nil if none was.
+	// contests counts the fields that were taken back from others, last at fought; nil
+	// if none was for a long time. It outlives memory: between two takings back all is
+	// as it should be.
 	contests *plan.Contests
+	fought   time.Time
 	// applied is the digest of the file that was last applied, and childOf the state
 	// of the object at the last write to its ConfigMap.
 	applied string

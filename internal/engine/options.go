@@ -31,7 +31,8 @@ type Cluster interface {
 	Requests() (reads, writes int64)
 }
 
-// Options are an engine's settings. All fields but FirstTrigger must be set.
+// Options are an engine's settings. All fields but Trigger and Evidence must be
+// set.
 type Options struct {
 	Policy  plan.Policy
 	Workers int

@@ -124,15 +124,14 @@ func (e *Engine) fill(r *run) (ready bool) {
 	}
 	e.judgeRemoval(in, r.it)
 	e.fillDependencies(r)
-	if r.it.contests != nil {
-		in.Contested = r.it.contests.Paths(in.Now)
-	}
+	e.fillContested(r)
 	e.noteBefore(r)
 	return true
 }
 
 // act does a step. A refusal isn't an error here: the next decision knows of it.
 func (e *Engine) act(ctx context.Context, r *run, d *plan.Decision) error {
+	d.Step.Look = r.it.met && d.Step.Kind == plan.StepCreateChild
 	answer, err := e.cluster.Do(ctx, r.key, &d.Step)
 	if r.it.memory == nil {
 		r.it.memory = &plan.Memory{}
@@ -150,8 +149,11 @@ func (e *Engine) act(ctx context.Context, r *run, d *plan.Decision) error {
 	case err != nil:
 		return err
 	case answer.Found:
-		r.found = answer.Child
+		r.found, r.it.met = answer.Child, d.Step.Kind == plan.StepCreateChild
 		return nil
+	}
+	if d.Step.Kind == plan.StepCreateChild {
+		r.it.met = false
 	}
 	r.found, r.last = plan.Child{}, d.Step.Kind
 	e.noteWrite(r, d)
@@ -345,6 +347,7 @@ func (e *Engine) drop(r *run) {
 	it := r.it
 	e.tracker.Drop(r.key)
 	delete(e.items, r.key)
+	e.waitNoMore(r.key, it)
 	if it.wrote && it.cycle == e.current.number && it.first.action == plan.Delete && it.first.target == plan.WebService {
 		e.gone[r.key] = it
 	}

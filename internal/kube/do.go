@@ -102,15 +102,14 @@ func (c *Cluster) writeStatus(ctx context.Context, key plan.Key, step *plan.Step
 
 // createChild creates the ConfigMap, or finds the one that stands in its place.
 func (c *Cluster) createChild(ctx context.Context, key plan.Key, step *plan.Step) (child plan.Child, found bool, err error) {
-	configmaps := c.write.core.ConfigMaps(key.Namespace)
-	cm, err := configmaps.Create(ctx, newChild(key, step.Child), metav1.CreateOptions{FieldManager: v1.Manager})
-	if apierrors.IsAlreadyExists(err) {
-		// It lacks the label by which ConfigMaps are watched, so only a look at
-		// the live object tells whose it is. What it says isn't kept.
-		if cm, err = configmaps.Get(ctx, v1.ChildName(key.Name), metav1.GetOptions{}); err != nil {
-			return plan.Child{}, false, err
+	if step.Look {
+		if child, err = c.standing(ctx, key); err != nil || child.Exists() {
+			return child, true, err
 		}
-		child, err = toChild(cm)
+	}
+	cm, err := c.write.core.ConfigMaps(key.Namespace).Create(ctx, newChild(key, step.Child), metav1.CreateOptions{FieldManager: v1.Manager})
+	if apierrors.IsAlreadyExists(err) {
+		child, err = c.standing(ctx, key)
 		return child, true, err
 	}
 	if err != nil {
@@ -118,6 +117,20 @@ func (c *Cluster) createChild(ctx context.Context, key plan.Key, step *plan.Step
 	}
 	child, err = c.children.wrote(childKey(key), cm)
 	return child, false, err
+}
+
+// standing is the ConfigMap of the child's name, if there is one. Where the watch
+// doesn't tell of it, it lacks the label by which ConfigMaps are watched, so only a
+// look at the live object tells whose it is. What it says isn't kept.
+func (c *Cluster) standing(ctx context.Context, key plan.Key) (plan.Child, error) {
+	cm, err := c.write.core.ConfigMaps(key.Namespace).Get(ctx, v1.ChildName(key.Name), metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return plan.Child{}, nil
+	case err != nil:
+		return plan.Child{}, err
+	}
+	return toChild(cm)
 }
 
 func (c *Cluster) updateChild(ctx context.Context, key plan.Key, step *plan.Step) (plan.Child, error) {

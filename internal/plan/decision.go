@@ -170,6 +170,9 @@ type Step struct {
 	Desired *Desired
 	// Child is what StepCreateChild and StepUpdateChild write.
 	Child *ChildContent
+	// Look: StepCreateChild finds out whether there is a ConfigMap before it sends
+	// one, since at the last try there was.
+	Look bool
 	// Status is what StepWriteStatus writes.
 	Status *Status
 	// Finalizers are those that StepDropFinalizer leaves.
