@@ -1,6 +1,7 @@
 # The controller alone, in an image with nothing else in it.
 #
-#   docker build --build-arg VERSION="$(git describe --always --dirty)" -t webservice-controller .
+#   docker build --build-arg VERSION="$(git describe --always --dirty)" \
+#     --build-arg COMMIT="$(git rev-parse HEAD)" -t webservice-controller .
 #
 # The same sources, version and Go release make the same binary.
 FROM golang:1.26 AS build
@@ -11,8 +12,9 @@ COPY cmd/webservice-controller cmd/webservice-controller
 COPY internal internal
 COPY manifests manifests
 ARG VERSION=unknown
+ARG COMMIT=
 RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false \
-    -ldflags="-s -w -buildid= -X main.version=${VERSION}" \
+    -ldflags="-s -w -buildid= -X 'main.version=${VERSION} ${COMMIT}'" \
     -o /webservice-controller ./cmd/webservice-controller \
  && mkdir -p /rootfs/work
 

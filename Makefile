@@ -7,6 +7,7 @@ SHELL := /bin/bash
 
 # Stamped by hand: a checkout without git history builds as well.
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 
 # One set of flags for whatever touches the labcluster module: its dependencies
 # are compiled once for building, testing and linting together.
@@ -28,7 +29,7 @@ build: bin/webservice-controller bin/labcluster ## build bin/webservice-controll
 # Go itself knows what changed.
 bin/webservice-controller:
 	@CGO_ENABLED=0 go build -trimpath -buildvcs=false \
-		-ldflags '-s -w -X main.version=$(VERSION)' -o $@ ./cmd/webservice-controller
+		-ldflags '-s -w -X "main.version=$(VERSION) $(COMMIT)"' -o $@ ./cmd/webservice-controller
 
 bin/labcluster: $(LAB_SOURCES)
 	@echo 'building bin/labcluster, a Kubernetes API server: about 6 minutes on 2 cores the first time'

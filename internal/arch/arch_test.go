@@ -27,13 +27,16 @@ func table() []row {
 			"k8s.io/client-go/util/workqueue k8s.io/apimachinery"},
 		{"internal/metrics", "internal/report", "github.com/prometheus/client_golang"},
 		{"internal/evidence", "internal/api/v1 internal/plan internal/report", "k8s.io/apimachinery"},
+		{"internal/export", "internal/api/v1 internal/source", "k8s.io/apimachinery sigs.k8s.io/yaml"},
 		{"internal/web", "internal/report", "github.com/prometheus/client_golang"},
+		{"internal/preview", "internal/api/v1 internal/source internal/plan internal/report internal/engine", ""},
 		{"manifests", "", ""},
+		{"internal/term", "", "golang.org/x/term golang.org/x/text/width"},
 		{"internal/cli", "all", "github.com/spf13/cobra github.com/spf13/pflag k8s.io/klog k8s.io/apimachinery"},
 		{"cmd/webservice-controller", "internal/cli", ""},
 
 		// For tests alone: no row names them.
-		{"internal/labtest", "internal/api/v1 manifests", "k8s.io/client-go k8s.io/api k8s.io/apimachinery sigs.k8s.io/yaml"},
+		{"internal/labtest", "internal/api/v1 manifests", "k8s.io/client-go k8s.io/api k8s.io/apimachinery sigs.k8s.io/yaml golang.org/x/sys"},
 		{"internal/arch", "", ""},
 		{"internal/e2e", "", ""},
 		{"internal/walk", "", ""},

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,16 +24,22 @@ import (
 
 // app is everything that a command which reconciles is made of.
 type app struct {
+	process *Process
 	cfg     config.Config
+	console *console
 	log     *slog.Logger
 	out     *report.Out
-	writer  *report.Writer
-	source  *source.Source
-	cluster *kube.Cluster
-	engine  *engine.Engine
+	// writer is nil where no report is written.
+	writer *report.Writer
 	// evidence is nil where none is kept.
 	evidence *report.Evidence
 	web      *web.Server // nil where there is none
+	// newCluster makes a cluster that has seen nothing yet.
+	newCluster func() (*kube.Cluster, error)
+
+	parts
+	// progress is nil where nobody looks on, or there is no end to come closer to.
+	progress *progress
 	// lease is set before anything is started.
 	lease lease
 
@@ -45,9 +52,33 @@ type app struct {
 	unready   string
 }
 
+// parts are those that know something of the files and of the cluster.
+type parts struct {
+	source  *source.Source
+	cluster *kube.Cluster
+	engine  *engine.Engine
+	// snapshot is the last one of the source; nil before the first.
+	snapshot atomic.Pointer[source.Snapshot]
+}
+
+// purpose is what a command has the parts do.
+type purpose struct {
+	// trigger is what reports say of this command's cycles; "" tells them apart.
+	trigger report.Trigger
+	// title goes before what is shown of the progress.
+	title string
+	// only confines the work to some objects; nil doesn't.
+	only func(plan.Key) bool
+	// aside: it isn't what users look for in the out directory. There is neither
+	// report nor evidence, and approvals are left for whoever does all the work.
+	aside bool
+	// witness is told of every decision; nil is nobody.
+	witness engine.Evidence
+}
+
 // newApp reads the settings, takes the out directory and puts the parts
-// together. Nothing is started. trigger is what reports say of this command's cycles.
-func newApp(cmd *cobra.Command, p *Process, trigger report.Trigger) (*app, error) {
+// together. Nothing is started.
+func newApp(cmd *cobra.Command, p *Process, why purpose) (*app, error) {
 	cfg, err := config.Load(cmd.Flags(), p.Environ)
 	if err != nil {
 		return nil, usage(err)
@@ -59,26 +90,64 @@ func newApp(cmd *cobra.Command, p *Process, trigger report.Trigger) (*app, error
 	if err != nil {
 		return nil, usage(err)
 	}
-	a := &app{cfg: cfg, log: newLogger(p.Stderr, cfg.Log)}
-	bridge(a.log)
-	a.cluster, err = kube.New(rc, kube.Options{
-		Namespaces: cfg.Namespaces.Only, InstallCRD: cfg.CRD.Install, CRD: manifests.CRD(),
-	})
-	if err != nil {
+	c := newConsole(p)
+	a := &app{process: p, cfg: cfg, console: c, log: newLogger(c, cfg.Log)}
+	p.bridge(a.log)
+	a.newCluster = func() (*kube.Cluster, error) {
+		return kube.New(rc, kube.Options{
+			Namespaces: cfg.Namespaces.Only, InstallCRD: cfg.CRD.Install, CRD: manifests.CRD(),
+		})
+	}
+	if err := a.assemble(why); err != nil {
 		return nil, usage(err)
 	}
 	if a.out, err = report.OpenOut(cfg.Out); err != nil {
 		return nil, failed(err)
 	}
-	a.writer = &report.Writer{Dir: cfg.Out}
-	if cfg.Evidence {
-		a.evidence = report.NewEvidence(cfg.Out, a.log)
-	}
-	a.source = source.New(sourceConfig(&cfg))
-	a.engine = engine.New(a.cluster, a.engineOptions(p, trigger))
-	a.log.Info("starting", "version", p.Version, "source", cfg.Source.Path, "name", cfg.Source.Name,
-		"out", cfg.Out, "cluster", rc.Host, "settings", cfg.NonDefault())
+	a.tellStart(rc.Host)
 	return a, nil
+}
+
+// assemble makes the parts anew. They have seen nothing yet.
+func (a *app) assemble(why purpose) (err error) {
+	if a.cluster, err = a.newCluster(); err != nil {
+		return err
+	}
+	a.writer, a.evidence, a.progress = nil, nil, nil
+	if !why.aside {
+		a.writer = &report.Writer{Dir: a.cfg.Out}
+	}
+	if a.cfg.Evidence && !why.aside {
+		a.evidence = report.NewEvidence(a.cfg.Out, a.log)
+	}
+	a.source = source.New(sourceConfig(&a.cfg))
+	a.snapshot.Store(nil)
+	if why.trigger != "" && a.console.forPeople(a.cfg.Log) {
+		a.progress = &progress{title: why.title, show: a.console.Show, ready: func() error { return a.engine.Ready() }}
+	}
+	a.engine = engine.New(a.cluster, a.engineOptions(why))
+	return nil
+}
+
+// take hands a snapshot of the source on.
+func (a *app) take(s *source.Snapshot) {
+	a.snapshot.Store(s)
+	if a.progress != nil {
+		a.progress.expect(s)
+	}
+	a.engine.Take(s)
+}
+
+// tellStart says what the command works with.
+func (a *app) tellStart(cluster string) {
+	version := a.process.Version
+	if a.console.forPeople(a.cfg.Log) {
+		s := startSummary{version: version, cluster: cluster, cfg: &a.cfg}
+		s.tell(a.console, a.console.screen())
+		return
+	}
+	a.log.Info("starting", "version", version, "source", a.cfg.Source.Path, "name", a.cfg.Source.Name,
+		"out", a.cfg.Out, "cluster", cluster, "settings", a.cfg.NonDefault())
 }
 
 func sourceConfig(cfg *config.Config) source.Config {
@@ -88,7 +157,7 @@ func sourceConfig(cfg *config.Config) source.Config {
 	}
 }
 
-func (a *app) engineOptions(p *Process, trigger report.Trigger) engine.Options {
+func (a *app) engineOptions(why purpose) engine.Options {
 	cfg := &a.cfg
 	opts := engine.Options{
 		Policy: plan.Policy{
@@ -104,16 +173,30 @@ func (a *app) engineOptions(p *Process, trigger report.Trigger) engine.Options {
 		AllowEmpty:   cfg.Source.AllowEmpty,
 		SourcePath:   cfg.Source.Path,
 		SourceStatus: a.source.Status,
-		Version:      p.Version,
-		Trigger:      trigger,
+		Version:      a.process.Version,
+		Trigger:      why.trigger,
+		Only:         why.only,
 		TakenOver:    func() time.Time { return a.lease.TakenOver() },
 		Rescan:       a.source.Rescan,
-		Approvals:    newApprovals(p, cfg.Out),
+		Approvals:    newApprovals(a.process, cfg.Out),
 		Publish:      a.publish,
 		Log:          a.log,
 	}
+	if why.aside {
+		opts.Approvals = noApprovals{opts.Approvals}
+	}
+	var told witnesses
+	if a.progress != nil {
+		told = append(told, a.progress)
+	}
 	if a.evidence != nil {
-		opts.Evidence = evidence.New(a.evidence)
+		told = append(told, evidence.New(a.evidence))
+	}
+	if why.witness != nil {
+		told = append(told, why.witness)
+	}
+	if len(told) > 0 {
+		opts.Evidence = told
 	}
 	return opts
 }
@@ -124,7 +207,10 @@ func (a *app) publish(r *report.Report) {
 	if a.web != nil {
 		a.web.Publish(r)
 	}
-	err := a.writer.Write(r)
+	var err error
+	if a.writer != nil {
+		err = a.writer.Write(r)
+	}
 	switch {
 	case err == nil && a.unwritten != "":
 		a.unwritten = ""
@@ -206,7 +292,7 @@ func (a *app) start(ctx context.Context) *started {
 	s.stopPublishing = background(ctx, a.engine.Publishing)
 	s.stopWatching = background(ctx, func(ctx context.Context) { a.cluster.Run(ctx, a.engine, a.gate) })
 	s.stopSource = background(ctx, func(ctx context.Context) {
-		if err := a.source.Run(ctx, a.engine.Take); err != nil {
+		if err := a.source.Run(ctx, a.take); err != nil {
 			a.log.Error("reading the source has ended", "err", err)
 		}
 	})

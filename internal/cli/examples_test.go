@@ -9,7 +9,7 @@ import (
 // TestShippedFilesAreUsable: what we show to people has neither problem nor warning.
 func TestShippedFilesAreUsable(t *testing.T) {
 	t.Parallel()
-	for dir, objects := range map[string]int{"../../desired": 3, "../../examples/files": 5} {
+	for dir, objects := range map[string]int{"../../desired": 3, "../../examples/files": 5, "../../examples/lab": 2} {
 		s, err := source.Check(t.Context(), []string{dir}, nil, source.Options{DefaultNamespace: "default"})
 		if err != nil {
 			t.Fatal(err)

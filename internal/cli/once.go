@@ -11,6 +11,7 @@ import (
 
 	"labhub.io/webservice-controller/internal/engine"
 	"labhub.io/webservice-controller/internal/report"
+	"labhub.io/webservice-controller/internal/term"
 )
 
 func onceCommand(p *Process) *cobra.Command {
@@ -35,38 +36,57 @@ func onceCommand(p *Process) *cobra.Command {
 // once converges, as far as it can within the timeout.
 func once(cmd *cobra.Command, p *Process, timeout time.Duration) error {
 	ctx := cmd.Context()
-	a, err := newApp(cmd, p, report.TriggerOnce)
+	a, err := newApp(cmd, p, purpose{trigger: report.TriggerOnce})
 	if err != nil {
 		return err
 	}
 	defer a.close()
 	lease := a.cluster.NewLazyLease(a.cfg.Lease.Namespace, a.cfg.Source.Name, a.out.Identity())
 	a.lease = lease
-	a.engine.SetHolder("", false)
-	parts := a.start(ctx)
-	stopLeading := background(ctx, a.engine.Lead)
+	outcome := a.converge(ctx, timeout, lease.Close)
+	if err := verdict(&outcome); err != nil {
+		return interrupted(ctx, err)
+	}
+	r := a.engine.Report()
+	line := fmt.Sprintf("converged: %s; %d created, %d updated, %d deleted, %d unchanged; %s",
+		plural(r.Summary.Total, "object"), r.Summary.Create, r.Summary.Update, r.Summary.Delete, r.Summary.Noop,
+		plural(int(r.Requests.Writes), "write"))
+	if err := p.printLine(term.Green, line); err != nil {
+		return failed(err)
+	}
+	return nil
+}
 
+// converge brings all as far as it comes within the timeout, and ends the parts.
+// release lets go of the lease, once nothing is written any more.
+func (a *app) converge(ctx context.Context, timeout time.Duration, release func()) engine.Outcome {
+	a.engine.SetHolder("", false)
+	running := a.start(ctx)
+	stopLeading := background(ctx, a.engine.Lead)
+	stopShowing := func() {}
+	if a.progress != nil {
+		stopShowing = background(ctx, a.progress.run)
+	}
 	waiting, cancel := context.WithTimeout(ctx, timeout)
 	outcome := a.engine.Wait(waiting)
 	cancel()
 
-	parts.stopSource()
+	running.stopSource()
 	stopLeading()
-	lease.Close()
-	parts.stopWatching()
-	parts.stopPublishing()
-	parts.stopEvidence()
-	if err := verdict(&outcome); err != nil {
+	release()
+	running.stopWatching()
+	running.stopPublishing()
+	running.stopEvidence()
+	stopShowing()
+	return outcome
+}
+
+// interrupted is err, which says so where it was the user who ended the command.
+func interrupted(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil {
 		return err
 	}
-	r := a.engine.Report()
-	_, err = fmt.Fprintf(p.Stdout, "converged: %s; %d created, %d updated, %d deleted, %d unchanged; %s sent\n",
-		plural(r.Summary.Total, "object"), r.Summary.Create, r.Summary.Update, r.Summary.Delete, r.Summary.Noop,
-		plural(int(r.Requests.Writes), "write"))
-	if err != nil {
-		return failed(err)
-	}
-	return nil
+	return &exitError{codeOf(err), fmt.Errorf("interrupted: %w", err)}
 }
 
 // verdict is the error in which the outcome ends, with its exit code.

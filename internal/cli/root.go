@@ -5,10 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
 	"labhub.io/webservice-controller/internal/config"
+	"labhub.io/webservice-controller/internal/term"
 )
 
 const programName = "webservice-controller"
@@ -22,8 +24,11 @@ type Process struct {
 	Stdin   io.Reader
 	Stdout  io.Writer
 	Stderr  io.Writer
-	// Version is this build's.
-	Version string
+	// Version is this build's, and Commit what it was built from; "" is unknown.
+	Version, Commit string
+	// LibraryLog makes the log that of the libraries, which have one for the whole
+	// process; nil leaves it as it is.
+	LibraryLog func(*slog.Logger)
 }
 
 // Run runs the command that p.Args name until it ends, or ctx does, and returns
@@ -35,7 +40,7 @@ func Run(ctx context.Context, p Process) int {
 	root.SetErr(p.Stderr)
 	err := root.ExecuteContext(ctx)
 	if err != nil {
-		tell(p.Stderr, err)
+		tell(p.Stderr, term.ScreenOf(p.Stderr, p.Environ), err)
 	}
 	return codeOf(err)
 }
@@ -48,21 +53,30 @@ func rootCommand(p *Process) *cobra.Command {
 		Short: "Keep a cluster's WebServices as a directory of files says",
 		Long: "webservice-controller applies the WebService files of a directory to a cluster,\n" +
 			"keeps a ConfigMap and a status for each, and reports what it did and what it waits for.",
+		Example: "  webservice-controller validate\n" +
+			"  webservice-controller plan\n" +
+			"  webservice-controller run --source desired",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          knownCommand,
+		// Near enough for a slip of the finger.
+		SuggestionsMinimumDistance: 2,
 		// Without this, cobra would answer an unknown command with help and 0.
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	config.AddFlags(root.PersistentFlags())
-	root.AddCommand(runCommand(p), onceCommand(p), approveCommand(p), validateCommand(p), versionCommand(p))
+	root.AddCommand(runCommand(p), onceCommand(p), planCommand(p), verifyCommand(p), validateCommand(p),
+		exportCommand(p), approveCommand(p), versionCommand(p), completionCommand(p))
+	p.explain(root)
+	p.complete(root)
 	return root
 }
 
-// tell writes each of several errors on a line of its own.
-func tell(w io.Writer, err error) {
+// tell writes each of several errors on a line of its own. Lines aren't broken: in
+// many of them is a command to be copied.
+func tell(w io.Writer, screen term.Screen, err error) {
 	for _, e := range flatten(err) {
-		fmt.Fprintln(w, "error: "+oneLine(e.Error()))
+		fmt.Fprintln(w, screen.Paint(term.Red, "error:")+" "+oneLine(e.Error()))
 	}
 }
 

@@ -23,7 +23,7 @@ func runCommand(p *Process) *cobra.Command {
 // run is the daemon. It ends when the command's context does.
 func run(cmd *cobra.Command, p *Process) error {
 	ctx := cmd.Context()
-	a, err := newApp(cmd, p, "")
+	a, err := newApp(cmd, p, purpose{})
 	if err != nil {
 		return err
 	}
@@ -34,14 +34,14 @@ func run(cmd *cobra.Command, p *Process) error {
 	var lease *kube.Lease
 	lease = a.cluster.NewLease(a.cfg.Lease.Namespace, a.cfg.Source.Name, a.out.Identity(), func() { a.leaseChanged(ctx, lease) })
 	a.lease = lease
-	parts := a.start(ctx)
+	running := a.start(ctx)
 	a.cluster.WaitAble(ctx)
 	err = lease.Hold(ctx, a.engine.Lead)
-	parts.stopSource()
-	parts.stopWatching()
-	parts.stopPublishing()
-	parts.stopEvidence()
-	parts.stopWeb()
+	running.stopSource()
+	running.stopWatching()
+	running.stopPublishing()
+	running.stopEvidence()
+	running.stopWeb()
 	if err != nil {
 		return failed(err)
 	}

@@ -1,33 +1,26 @@
 package cli
 
 import (
+	"fmt"
 	"strconv"
-	"strings"
 	"sync/atomic"
-	"unicode"
-	"unicode/utf8"
+
+	"labhub.io/webservice-controller/internal/term"
 )
 
-// oneLine makes text that comes from files or from the cluster safe to print:
-// on one line, and without control characters that a terminal would obey.
-func oneLine(text string) string {
-	text = strings.ToValidUTF8(text, string(utf8.RuneError))
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
-	if strings.IndexFunc(text, unsafeRune) < 0 {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		if unsafeRune(r) {
-			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
-		} else {
-			b.WriteRune(r)
+// oneLine makes text that comes from files or from the cluster safe to print.
+func oneLine(text string) string { return term.Line(text) }
+
+// printLine writes a line to stdout, which a terminal breaks between words.
+func (p *Process) printLine(colour term.Colour, text string) error {
+	screen := term.ScreenOf(p.Stdout, p.Environ)
+	for _, line := range term.Wrap(term.Line(text), screen.Width) {
+		if _, err := fmt.Fprintln(p.Stdout, screen.Paint(colour, line)); err != nil {
+			return err
 		}
 	}
-	return b.String()
+	return nil
 }
-
-func unsafeRune(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // atomicString is a text that several goroutines may exchange. The zero value is "".
 type atomicString struct{ value atomic.Value }

@@ -15,6 +15,7 @@ import (
 	"labhub.io/webservice-controller/internal/engine"
 	"labhub.io/webservice-controller/internal/report"
 	"labhub.io/webservice-controller/internal/source"
+	"labhub.io/webservice-controller/internal/term"
 )
 
 func validateCommand(p *Process) *cobra.Command {
@@ -123,20 +124,6 @@ func validateJSON(w io.Writer, s *source.Snapshot) error {
 	if err := enc.Encode(out); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, safeJSON(text.String()))
+	_, err := io.WriteString(w, term.JSON(text.String()))
 	return err
-}
-
-// safeJSON escapes what a terminal would obey and JSON allows as it is. Such
-// characters can only be in strings.
-func safeJSON(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if r != '\n' && unsafeRune(r) {
-			fmt.Fprintf(&b, `\u%04x`, r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }

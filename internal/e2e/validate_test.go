@@ -99,7 +99,7 @@ func TestValidate(t *testing.T) {
 			"{\n  \"objects\": [],\n  \"problems\": [],\n  \"warnings\": []\n}\n", ""},
 		"as JSON, an object and a warning": {[]string{"-o", "json", "export.yaml"}, "", 0, "testdata/validate-warning.json", ""},
 		"an unknown output":                {[]string{"-o", "yaml"}, "", 64, "", "error: --output \"yaml\" isn't known: write text or json\n"},
-		"an unknown flag":                  {[]string{"--colour"}, "", 64, "", "error: unknown flag: --colour\n"},
+		"an unknown flag":                  {[]string{"--colour"}, "", 64, "", "error: unknown flag: --colour: webservice-controller validate --help lists the flags\n"},
 		"an empty path":                    {[]string{""}, "", 64, "", "error: a PATH is empty: name a file or a directory\n"},
 		"a source that is a file": {[]string{"--source=bad.yaml"}, "", 64, "",
 			"error: source.path bad.yaml is a file: name the directory that it is in\n"},

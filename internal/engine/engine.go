@@ -161,7 +161,7 @@ func signal(ch chan struct{}) {
 
 // wake makes key runnable. A key that waits doesn't any more. The engine is locked.
 func (e *Engine) wake(key plan.Key, trigger report.Trigger) {
-	if e.queue == nil || e.over {
+	if e.queue == nil || e.over || e.opts.Only != nil && !e.opts.Only(key) {
 		return
 	}
 	e.itemOf(key).ready = true

@@ -31,8 +31,8 @@ type Cluster interface {
 	Requests() (reads, writes int64)
 }
 
-// Options are an engine's settings. All fields but Trigger and Evidence must be
-// set.
+// Options are an engine's settings. All fields but Trigger, Only and Evidence must
+// be set.
 type Options struct {
 	Policy  plan.Policy
 	Workers int
@@ -51,6 +51,10 @@ type Options struct {
 	// aren't to be told apart: all of them then have one account, number 1. ""
 	// tells them apart.
 	Trigger report.Trigger
+	// Only says which objects are worked on; nil is all. The others are known, since
+	// deletions are judged and dependencies looked up among all, but they get no turn
+	// and aren't in the report.
+	Only func(plan.Key) bool
 	// TakenOver is when the lease was taken from another holder; zero where it
 	// wasn't, or isn't ours. It is asked from any goroutine and returns at once.
 	TakenOver func() time.Time

@@ -73,12 +73,17 @@ func (e *Engine) wakeWaiting(key plan.Key) {
 }
 
 // recheck is when an object that waits has its next turn unless something happens.
-// What waits for others of ours is woken by them, so there is no hurry.
+// What waits for others of ours is woken by them, so there is no hurry, unless it is
+// to be deleted when some time is over: nobody tells of that.
 func (e *Engine) recheck(r *run, d *plan.Decision, standing cycle.Standing) time.Duration {
+	after := d.After
 	if standing == cycle.Blocked || standing == cycle.Waiting && e.waitsForOthers(r) {
-		return max(d.After, e.opts.ScanInterval)
+		after = max(after, e.opts.ScanInterval)
 	}
-	return d.After
+	if removal := &r.in.Removal; removal.State == plan.RemovalDue {
+		after = min(after, max(removal.After, time.Second))
+	}
+	return after
 }
 
 func (e *Engine) waitsForOthers(r *run) bool {

@@ -56,7 +56,7 @@ func New(files *report.Evidence) *Recorder {
 // Decided keeps a decision and what it was made from. Objects that are none of
 // our business leave no trace.
 func (r *Recorder) Decided(in *plan.Input, d *plan.Decision) {
-	if !concerns(in) {
+	if !Concerns(in) {
 		return
 	}
 	now := seen{view: viewOf(in), verdict: verdictOf(d)}
@@ -130,8 +130,8 @@ func file(key plan.Key, name string) report.EvidenceFile {
 	return report.EvidenceFile{Namespace: key.Namespace, Name: key.Name, File: name}
 }
 
-// concerns says whether the object is one that the report lists.
-func concerns(in *plan.Input) bool {
+// Concerns says whether the object is one that the report lists.
+func Concerns(in *plan.Input) bool {
 	named := in.Desired != nil || in.Broken
 	if named || !in.Live.Exists() {
 		return named

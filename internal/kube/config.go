@@ -3,8 +3,10 @@ package kube
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
+	"slices"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -17,10 +19,7 @@ var ErrNoCluster = errors.New("no cluster is configured: name a kubeconfig with 
 // account. kubeconfig and context are "" where the user named none. Errors:
 // ErrNoCluster, or what is wrong with the kubeconfig.
 func LoadConfig(kubeconfig, context, version string) (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = kubeconfig
-	overrides := &clientcmd.ConfigOverrides{CurrentContext: context}
-	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
+	cfg, err := clientConfig(kubeconfig, context).ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err), errors.Is(err, rest.ErrNotInCluster):
 		if named := os.Getenv(clientcmd.RecommendedConfigPathEnvVar); named != "" {
@@ -32,4 +31,27 @@ func LoadConfig(kubeconfig, context, version string) (*rest.Config, error) {
 	}
 	cfg.UserAgent = "webservice-controller/" + version + " (" + runtime.GOOS + "/" + runtime.GOARCH + ")"
 	return cfg, nil
+}
+
+// Namespace is the one that the kubeconfig's context works in, as kubectl has it;
+// "default" where it names none. The arguments are those of LoadConfig.
+func Namespace(kubeconfig, context string) (string, error) {
+	namespace, _, err := clientConfig(kubeconfig, context).Namespace()
+	if err != nil {
+		return "", fmt.Errorf("the kubeconfig can't be used: %w", err)
+	}
+	return namespace, nil
+}
+
+// Contexts are the names of the kubeconfig's contexts, sorted.
+func Contexts(kubeconfig string) ([]string, error) {
+	raw, err := clientConfig(kubeconfig, "").RawConfig()
+	return slices.Sorted(maps.Keys(raw.Contexts)), err
+}
+
+func clientConfig(kubeconfig, context string) clientcmd.ClientConfig {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: context}
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 }

@@ -100,7 +100,8 @@ func specDiffers(d *Desired, l *Live) bool {
 	case d.Replicas == nil && l.Fields.Replicas, d.Tier == nil && l.Fields.Tier:
 		return true
 	}
-	return d.Replicas != nil && *d.Replicas != l.Replicas() || d.Tier != nil && *d.Tier != l.Tier()
+	// An empty tier is one that a file may state, though the default stands for it elsewhere.
+	return d.Replicas != nil && *d.Replicas != l.Replicas() || d.Tier != nil && *d.Tier != l.Tier() && *d.Tier != l.Spec.Tier
 }
 
 // unready says why the live status doesn't say that the live spec is done; ""
