@@ -27,17 +27,23 @@ func (e *Engine) noteContest(r *run, d *plan.Decision) {
 		it.contests = &plan.Contests{}
 	}
 	it.contests.Took(d.Changes, r.in.Now)
-	it.fought = r.in.Now
+	it.fought, it.contested = r.in.Now, r.in.Live.UID
 }
 
 // contestOver is longer than what was fought for counts.
 const contestOver = 2 * time.Minute
 
 // fillContested says which fields of the object are fought for. What is over is
-// forgotten. The engine is locked.
+// forgotten, and so is what was about an earlier object of the name: while its end
+// isn't known yet, the collector takes away every ConfigMap that we make for it.
+// The engine is locked.
 func (e *Engine) fillContested(r *run) {
 	it := r.it
 	if it.contests == nil {
+		return
+	}
+	if r.in.Live.Exists() && r.in.Live.UID != it.contested {
+		it.contests = nil
 		return
 	}
 	r.in.Contested = it.contests.Paths(r.in.Now)

@@ -98,3 +98,30 @@ func TestEditedOften(t *testing.T) {
 		}
 	})
 }
+
+// TestAnEarlierObjectsFight: as long as nobody has told that an object is gone, the
+// collector takes away each ConfigMap that is made for it. The next object of that
+// name doesn't wait for the end of that.
+func TestAnEarlierObjectsFight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.lead()()
+		r.Take(snapshot(file(checkout, "a"), file(billing, "a")))
+		synctest.Wait()
+		for range 6 {
+			r.cluster.set(func(f *fakeCluster) { delete(f.world.children, checkout) })
+			r.Changed(checkout)
+			synctest.Wait()
+		}
+		if got := r.cluster.ready(checkout); got != "False Contested" {
+			t.Fatalf("Ready is %s", got)
+		}
+		r.cluster.set(func(f *fakeCluster) { delete(f.world.live, checkout) })
+		r.Changed(checkout)
+		synctest.Wait()
+		r.wantConverged()
+		if got := r.cluster.ready(checkout); got != "True Reconciled" {
+			t.Errorf("Ready is %s", got)
+		}
+	})
+}

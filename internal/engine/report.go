@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -90,8 +91,10 @@ func (e *Engine) sourceFault() string {
 	switch {
 	case s.Err != nil && s.Complete && e.opts.AllowEmpty:
 		return ""
+	case errors.Is(s.Err, source.ErrEmpty):
+		return s.Err.Error() + ": put the files back, mend source.path, or set source.allowEmpty"
 	case s.Err != nil:
-		return s.Err.Error()
+		return s.Doubt() // which says what to do, too
 	case !s.Complete:
 		return "the source couldn't be read whole"
 	case len(s.Unsettled) > 0:

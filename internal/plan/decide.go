@@ -80,6 +80,9 @@ func judgePlaced(in *Input, belongs Belongs) verdict {
 // the child of the one that it has.
 func judgeLive(in *Input, belongs Belongs) verdict {
 	var spec verdict
+	if heldFromTaking(in, belongs) {
+		return notTaken(in, belongs)
+	}
 	if d := in.file(); d != nil {
 		if spec = judgeSpec(in, d); spec.Action != "" && !spec.Verdict() {
 			return spec

@@ -125,6 +125,9 @@ func TestRules(t *testing.T) {
 		{"deletions held, the spec differs", func(in *Input) { in.CreationHeld, in.Desired.Image = true, newImage },
 			`spec.image is "nginx:1.27" and should be "nginx:1.28"`},
 		{"deletions held, no child", func(in *Input) { in.CreationHeld, in.Child = true, Child{} }, "the ConfigMap doesn't exist"},
+		{"deletions held, the object is nobody's", func(in *Input) {
+			in.CreationHeld, in.Live.Fields.Labels, in.Desired.Image = true, nil, newImage
+		}, "waits for held deletions"},
 		{"the namespace goes, no object", func(in *Input) { in.Live, in.Namespace = Live{}, NamespaceTerminating },
 			"the namespace is being deleted"},
 		{"the namespace goes, an object without status", func(in *Input) {

@@ -313,6 +313,9 @@ func expectedLive(s situation) ending {
 	if over {
 		return withStatus(s, e, none)
 	}
+	if isHeldBack(s) {
+		return expectedHeldBack(s, e)
+	}
 	e, change, over := expectedSpec(s, e)
 	if over {
 		return e
@@ -333,6 +336,24 @@ func expectedNamespace(s situation) (e ending, over bool) {
 		return e.then(Requeue, Namespace, true, "Failed"), true
 	}
 	return e, false
+}
+
+// isHeldBack: a file asks for what is nobody's while nothing new may become ours.
+var isHeldBack = both(both(is(unlabelled, labelOnly, handApplied), among(creationHeld)), func(s situation) bool {
+	_, named := applied[s.desired]
+	return named
+})
+
+// expectedHeldBack is the end of an object that isn't taken over: it stays one that
+// is made by hand, and waits.
+func expectedHeldBack(s situation, e ending) ending {
+	if s.onlyLabelled {
+		return e.then(Requeue, WebService, false, "")
+	}
+	if e = expectedChild(s, e, none); !e.isError {
+		e.action, e.target = Requeue, WebService
+	}
+	return withStatus(s, e, none)
 }
 
 // isContested: the image is among what an apply would change.

@@ -30,7 +30,8 @@ type Input struct {
 	// only for an object of ours that the files, read whole, don't name and that
 	// nothing keeps, whatever it says.
 	Removal Removal
-	// CreationHeld: a size rule holds deletions, so nothing new is created.
+	// CreationHeld: a size rule holds deletions, so nothing new becomes ours: neither
+	// by creating it nor by taking over what is nobody's.
 	CreationHeld bool
 	// Dependencies are the objects that have to be done before this one's
 	// ConfigMap is made: one for each key of DependsOn.
