@@ -3,7 +3,6 @@ package cli
 import (
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 )
@@ -28,15 +27,6 @@ func oneLine(text string) string {
 }
 
 func unsafeRune(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
-
-// atomicString is a text that several goroutines may exchange. The zero value is "".
-type atomicString struct{ value atomic.Value }
-
-// Swap puts text in and returns what was there.
-func (s *atomicString) Swap(text string) string {
-	before, _ := s.value.Swap(text).(string)
-	return before
-}
 
 // are is a number of things with its verb.
 func are(n int, what string) string {

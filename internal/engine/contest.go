@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"labhub.io/webservice-controller/internal/plan"
@@ -46,11 +48,30 @@ func (e *Engine) fillContested(r *run) {
 		it.contests = nil
 		return
 	}
-	r.in.Contested = it.contests.Paths(r.in.Now)
+	r.in.Contested = e.unlessNew(r, it.contests.Paths(r.in.Now))
 	if r.in.Contested == nil && r.in.Now.Sub(it.fought) > contestOver {
 		it.contests = nil
 	}
 }
+
+// unlessNew leaves out the fields whose write isn't one of taking back: what a new
+// file version says is written at once, and so is what follows from it for the
+// ConfigMap.
+func (e *Engine) unlessNew(r *run, paths []string) []string {
+	it := r.it
+	switch {
+	case paths == nil:
+		return nil
+	case r.in.Desired != nil && !r.in.Broken && r.in.Desired.Digest != it.applied:
+		return nil
+	case r.in.Live.Exists() && it.childOf != generation{r.in.Live.UID, r.in.Live.Generation}:
+		return slices.DeleteFunc(paths, ofConfigMap)
+	}
+	return paths
+}
+
+// ofConfigMap says whether the path of a change is one of the ConfigMap's.
+func ofConfigMap(path string) bool { return path == "configmap" || strings.HasPrefix(path, "data.") }
 
 // contestLeft is how long a field that is contested isn't written; 0 where none is.
 func (e *Engine) contestLeft(r *run) time.Duration {

@@ -75,6 +75,28 @@ func TestContested(t *testing.T) {
 	}
 }
 
+// TestANewFileEndsTheWait: a contested field keeps what a file newly says from nobody.
+func TestANewFileEndsTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.lead()()
+		r.Take(snapshot(file(checkout, "a"), file(billing, "a")))
+		for range 20 {
+			synctest.Wait()
+			r.cluster.edit(checkout, func(ws *v1.WebService) { ws.Spec.Image = "theirs" })
+			pass(100 * time.Millisecond)
+		}
+		if it := r.item(checkout); !it.Failed() {
+			t.Fatalf("item %+v", it)
+		}
+		r.cluster.taken()
+		r.Take(snapshot(file(checkout, "b"), file(billing, "a")))
+		synctest.Wait()
+		r.wantSteps("apply the WebService checkout", "update the ConfigMap checkout", "write the status checkout")
+		r.wantConverged()
+	})
+}
+
 func times(steps []string, step string) int {
 	return len(slices.DeleteFunc(steps, func(s string) bool { return s != step }))
 }

@@ -109,7 +109,8 @@ func (e *Engine) Changed(key plan.Key) {
 	}
 	e.ledger.touch(key)
 	if _, named := e.desired[key]; !named && e.items[key] == nil {
-		if e.lookAgain(key); !e.look.Live.Exists() {
+		if e.lookAgain(key); !e.lists(&e.look) {
+			e.wakeWaiting(key)
 			return
 		}
 	}
