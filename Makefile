@@ -17,7 +17,7 @@ LAB_SOURCES := $(shell find cmd/labcluster -name '*.go' -o -name 'go.*')
 
 CONTROLLER_GEN := go tool -modfile=tools/controller-gen/go.mod controller-gen
 
-.PHONY: help build demo test bench lint generate bin/webservice-controller
+.PHONY: help build demo test bench soak lint generate bin/webservice-controller
 .PHONY: lint-format lint-generated lint-modules lint-code
 
 help: ## list the targets
@@ -47,6 +47,9 @@ test: build ## run every test; sets up what they need
 
 bench: build ## measure speed and cost, against a bare loop and against bounds
 	go test -v -count=1 -timeout 20m ./internal/bench
+
+soak: build ## test what takes minutes: long outages, tokens that end, long fights; half an hour
+	go test -tags soak -v -count=1 -parallel 8 -timeout 120m -run Soak ./internal/e2e
 
 lint: lint-format lint-generated lint-modules lint-code ## format, linters, generated code up to date, modules tidy
 
