@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,16 +38,34 @@ func (d *daemon) saysDeleted(name string) {
 	}
 }
 
+// deletedInIt is true of the report of the cycle that deleted an object, which still
+// tells of it.
+func deletedInIt(name string, all ...string) fits {
+	return func(r *report.Report) error {
+		if err := items(all...)(r); err != nil {
+			return err
+		}
+		i := slices.IndexFunc(r.Items, func(i report.Item) bool { return i.Name == name })
+		if r.Items[i].Action != report.ActionDelete || r.Summary.Delete != 1 {
+			return fmt.Errorf("item %+v, summary %+v", r.Items[i], r.Summary)
+		}
+		return nil
+	}
+}
+
 func TestAnObjectGoesOnceItsFileIsGoneForLongEnough(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		after time.Duration
 		scans string
+		// left are the items in the end. What was deleted is one of them until the next
+		// cycle, which a pass begins.
+		left fits
 	}{
-		"scans come often":         {2 * time.Second, everySecond},
-		"no scan comes by itself":  {soon, onHintsAlone},
-		"scans come less often":    {soon, "--source-scan-interval=3s"},
-		"sooner than a scan lasts": {time.Millisecond, everySecond},
+		"scans come often":         {2 * time.Second, everySecond, items("billing", "checkout")},
+		"no scan comes by itself":  {soon, onHintsAlone, deletedInIt("search", "billing", "checkout", "search")},
+		"scans come less often":    {soon, "--source-scan-interval=3s", items("billing", "checkout")},
+		"sooner than a scan lasts": {time.Millisecond, everySecond, items("billing", "checkout")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,7 +77,7 @@ func TestAnObjectGoesOnceItsFileIsGoneForLongEnough(t *testing.T) {
 			removed := l.withdraw("search")
 			l.goes("search") // with its ConfigMap
 			d.saysDeleted("search")
-			d.converges(items("billing", "checkout"), nothingHeld)
+			d.converges(c.left, nothingHeld)
 			l.wantDeletedAfter(mark, "search", removed, c.after)
 			delete(before, "webservices/search")
 			delete(before, "configmaps/search-desired")
