@@ -114,7 +114,7 @@ func (e *Engine) fill(r *run) (ready bool) {
 	defer e.mu.Unlock()
 	want := e.desired[r.key]
 	*in = plan.Input{
-		Key: r.key, Policy: &e.opts.Policy, Known: e.known,
+		Key: r.key, Policy: &e.opts.Policy, Unread: e.snapshot == nil, Known: e.known,
 		Desired: want.object, Broken: want.broken, Now: time.Now(),
 	}
 	e.cluster.Look(r.key, in)

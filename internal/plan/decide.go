@@ -47,6 +47,8 @@ func judge(in *Input) verdict {
 		return nothing("there is no object, and no usable file asks for one")
 	case in.file() == nil && belongs == Nobodys && !in.Policy.Unlabelled:
 		return nothing(noSource)
+	case in.Unread:
+		return wait(WebService, "the source hasn't been read yet, and a file may ask for the object to be left alone", readiness{})
 	case !in.CRD.Ready:
 		return wait(WebService, in.CRD.Reason, readiness{})
 	}

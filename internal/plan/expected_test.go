@@ -80,6 +80,7 @@ var untouchable = []row{
 	{"suspended in the file", says(suspendedByFile), ending{action: Noop, suspended: true}},
 	{"nowhere", both(is(absent), says(unknown, removed, broken, brokenTwice)), ending{action: Noop}},
 	{"nobody's and not asked for", both(both(is(unlabelled, labelOnly, handApplied), says(unknown, removed, broken, brokenTwice)), unlabelledOff), ending{action: Noop}},
+	{"before the first look at the files", among(unread), ending{action: Requeue}},
 	{"no CRD", func(s situation) bool { return s.crdAway }, ending{action: Requeue}},
 	{"not created before the source is known", both(is(absent), says(unknownEqual, unknownImage)), ending{action: Requeue}},
 }

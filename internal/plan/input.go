@@ -14,6 +14,9 @@ type Input struct {
 	Key    Key
 	Policy *Policy
 
+	// Unread is true until the source was looked at for the first time, whatever came
+	// of it. A file may ask for the object to be left alone.
+	Unread bool
 	// Known is false until the source was read whole for the first time. Until
 	// then a missing Desired means nothing, and nothing is created.
 	Known bool

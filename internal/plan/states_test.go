@@ -326,6 +326,7 @@ const (
 	dependencyUnready // or not
 	specContested     // somebody else keeps changing the image
 	childContested    // or the ConfigMap
+	unread            // no look at the source has ended yet
 	extraKinds
 )
 
@@ -341,7 +342,7 @@ func extra(in *Input, kind int) {
 		allowedButOff: {State: RemovalAllowed, Reason: "its file is gone"},
 	}
 	in.Removal = removals[kind]
-	in.CreationHeld = kind == creationHeld
+	in.CreationHeld, in.Unread = kind == creationHeld, kind == unread
 	switch db := (Dependency{Key: Key{Namespace: "crd-lab", Name: "db"}}); kind {
 	case dependencyReady:
 		db.Ready = true
@@ -359,16 +360,18 @@ func extra(in *Input, kind int) {
 // matters says what else is walked with each file.
 func matters(desired, kind int) bool {
 	switch desired {
-	case unknown, unknownEqual, brokenTwice:
+	case unknown:
+		return kind == plain || kind == allowed || kind == unread
+	case unknownEqual, brokenTwice:
 		return kind == plain || kind == allowed
 	case removed:
 		return kind <= heldUnready || kind == childContested
 	case broken:
 		return in(kind, []int{plain, allowed, dependencyUnready, childContested})
 	case equal:
-		return kind == plain || kind >= creationHeld || kind == allowed
+		return kind == plain || kind >= creationHeld && kind != unread || kind == allowed
 	case unknownImage, otherImage, replicasGone, finalizerNamed:
-		return kind == plain || kind >= creationHeld
+		return kind == plain || kind >= creationHeld && kind != unread
 	}
 	return kind == plain
 }
