@@ -40,8 +40,8 @@ type item struct {
 	blocked bool
 	// guarded: the verdict is the guard's word.
 	guarded bool
-	// waitsFor are the objects that it waits for.
-	waitsFor []plan.Key
+	// follows are the objects that it depends on.
+	follows []plan.Key
 
 	// removed is the ConfigMap that was deleted since its object is being deleted,
 	// while the object is still there.

@@ -182,6 +182,22 @@ func TestRemovedWithFinalizer(t *testing.T) {
 	})
 }
 
+// TestRemovedThoughItWaits: what an object waits for doesn't keep it.
+func TestRemovedThoughItWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newPruner(t, nothing, "a", "b", "c")
+		r.cluster.edit(lab("c"), func(ws *v1.WebService) {
+			ws.Annotations = map[string]string{v1.DependsOnAnnotation: "other/x"}
+		})
+		r.files(filesOf("a", "b")...)
+		r.wantWaiting("lab/c: waits for other/x")
+		r.cluster.taken()
+		pass(pruneAfter + scanTakes)
+		r.wantSteps(deleted("c")...)
+		r.wantConverged()
+	})
+}
+
 // TestScansCount: how long it takes to delete c, by what the source shows after its
 // file has gone. Only scans in a row that can be believed count.
 func TestScansCount(t *testing.T) {

@@ -28,8 +28,10 @@ func (e *Engine) Report() *report.Report {
 		Source: e.sourceReport(status), Requests: e.requests(),
 		Items: e.reportItems(time.Now()), Held: e.held(),
 	}
-	if r.HeldDigest = e.approvable(); r.HeldDigest != "" {
-		r.HeldCommand = e.opts.Approvals.Command(r.HeldDigest)
+	// Before it is known whether there is an approval, nobody is asked for one: what
+	// was said of an earlier hold may be about to be removed.
+	if digest := e.approvable(); digest != "" && !e.unanswered() {
+		r.HeldDigest, r.HeldCommand = digest, e.opts.Approvals.Command(digest)
 	}
 	if e.standby {
 		r.Role = report.RoleStandby
