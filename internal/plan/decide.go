@@ -37,7 +37,7 @@ type verdict struct {
 func judge(in *Input) verdict {
 	belongs := in.Live.BelongsTo(in.Policy.SourceName)
 	switch {
-	case belongs == Anothers:
+	case belongs == Anothers && !in.forsaken():
 		return anothers(in)
 	case in.Live.Terminating():
 		return judgeDeleted(in, belongs)
@@ -132,7 +132,8 @@ func anothers(in *Input) verdict {
 		return nothing("the object belongs to the source " + quote(source))
 	}
 	return failing(WebService, "the object belongs to the source "+quote(source)+
-		": take it out of one of the two, or remove its label "+v1.SourceLabel, readiness{})
+		": take it out of these files; to hand it over, give it the annotation "+v1.PruneAnnotation+
+		": disabled, take it out of the other's files, and then remove its label "+v1.SourceLabel, readiness{})
 }
 
 func suspended(in *Input) verdict {

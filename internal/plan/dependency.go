@@ -100,7 +100,7 @@ func specDiffers(d *Desired, l *Live) bool {
 	case d.Replicas == nil && l.Fields.Replicas, d.Tier == nil && l.Fields.Tier:
 		return true
 	}
-	return d.Replicas != nil && *d.Replicas != l.Replicas() || d.Tier != nil && *d.Tier != l.Tier()
+	return d.Replicas != nil && *d.Replicas != l.Replicas() || d.Tier != nil && tierOf(*d.Tier) != l.Tier()
 }
 
 // unready says why the live status doesn't say that the live spec is done; ""

@@ -39,6 +39,8 @@ func TestDependencyOf(t *testing.T) {
 		{"replicas never in the file", func(in *Input) { in.Desired.Replicas, in.Live.Fields.Replicas = nil, false }, ""},
 		{"another tier in the file", func(in *Input) { in.Desired.Tier = new("prod") }, notItsFile},
 		{"the tier in the file as it is by default", func(in *Input) { in.Desired.Tier, in.Live.Spec.Tier = new("dev"), "" }, ""},
+		{"an empty tier in the file, and by default", func(in *Input) { in.Desired.Tier, in.Live.Spec.Tier = new(""), "" }, ""},
+		{"an empty tier in the file, and another one live", func(in *Input) { in.Desired.Tier, in.Live.Spec.Tier = new(""), "prod" }, notItsFile},
 		{"a tier no longer in the file", func(in *Input) { in.Live.Fields.Tier = true }, notItsFile},
 		{"somebody has taken a field, with the value of the file", func(in *Input) { withStatusOf(in, liveState(taken)) }, ""},
 		{"a label differs", func(in *Input) { in.Desired.Labels = with(in.Desired.Labels, "team", "a") }, ""},

@@ -29,6 +29,10 @@ type Input struct {
 	Live  Live
 	Child Child
 
+	// Overdue is what Live.Overdue says now. It counts only for an object of another
+	// source, whose own controller should have let it go by then.
+	Overdue bool
+
 	// Removal is the guard's word where no file names the live object. It counts
 	// only for an object of ours that the files, read whole, don't name and that
 	// nothing keeps, whatever it says.
