@@ -18,7 +18,7 @@ LAB_SOURCES := $(shell find cmd/labcluster -name '*.go' -o -name 'go.*')
 
 CONTROLLER_GEN := go tool -modfile=tools/controller-gen/go.mod controller-gen
 
-.PHONY: help build demo test bench lint generate bin/webservice-controller
+.PHONY: help build demo test bench soak lint generate bin/webservice-controller
 .PHONY: lint-format lint-generated lint-modules lint-code
 
 help: ## list the targets
@@ -40,7 +40,9 @@ demo: build ## start a control plane and the controller on desired/; Ctrl-C ends
 	@hack/demo.sh
 
 test: build ## run every test; sets up what they need
-	go test -race -timeout 20m $$(go list ./... | grep -v /internal/bench)
+	go test -race -timeout 20m $$(go list ./... | grep -v -e /internal/bench -e /internal/e2e -e /internal/walk)
+	@# What runs the whole program has the machine to itself.
+	go test -race -p 1 -timeout 30m ./internal/e2e ./internal/walk
 	@# The walk over all combinations is whole, and speed is measured, without the race detector.
 	go test -timeout 20m ./internal/plan
 	go test -timeout 20m ./internal/bench
@@ -48,6 +50,10 @@ test: build ## run every test; sets up what they need
 
 bench: build ## measure speed and cost, against a bare loop and against bounds
 	go test -v -count=1 -timeout 20m ./internal/bench
+
+soak: build ## test what takes minutes: long outages, tokens that end, long fights, long walks; over an hour
+	go test -tags soak -v -count=1 -parallel 8 -timeout 120m -run Soak ./internal/e2e
+	WALK_STEPS=20000 WALK_SEED=$${WALK_SEED:-$$RANDOM} go test -v -count=1 -timeout 120m -run TestARandomWalk ./internal/walk
 
 lint: lint-format lint-generated lint-modules lint-code ## format, linters, generated code up to date, modules tidy
 

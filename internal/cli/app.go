@@ -43,8 +43,10 @@ type app struct {
 	// lease is set before anything is started.
 	lease lease
 
-	// standing is the last word of the log about who holds the lease.
-	standing atomicString
+	// leaseNews lets one goroutine at a time pass on who holds the lease, of which
+	// standing is the last word of the log.
+	leaseNews sync.Mutex
+	standing  string
 	// unwritten is the last error of writing the report, so that it is told once.
 	unwritten string
 	// published: there was a report. unready is why we couldn't work then.

@@ -55,13 +55,19 @@ func (a *app) leaseChanged(ctx context.Context, l *kube.Lease) {
 	if ctx.Err() != nil {
 		return
 	}
+	// The news come from several goroutines: the last to speak must be the last to
+	// have looked.
+	a.leaseNews.Lock()
+	defer a.leaseNews.Unlock()
 	holder, leading := l.Holder(), l.Leading()
 	if !leading && holder == a.out.Identity() {
 		holder = "" // it was ours, and isn't renewed
 	}
 	a.engine.SetHolder(holder, !leading)
-	switch before := a.standing.Swap(fmt.Sprint(leading, holder)); {
-	case before == fmt.Sprint(leading, holder):
+	before := a.standing
+	a.standing = fmt.Sprint(leading, holder)
+	switch {
+	case before == a.standing:
 	case leading:
 		a.log.Info("active: the lease is ours")
 	case holder != "":

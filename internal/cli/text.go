@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"strconv"
-	"sync/atomic"
 
 	"labhub.io/webservice-controller/internal/term"
 )
@@ -20,15 +19,6 @@ func (p *Process) printLine(colour term.Colour, text string) error {
 		}
 	}
 	return nil
-}
-
-// atomicString is a text that several goroutines may exchange. The zero value is "".
-type atomicString struct{ value atomic.Value }
-
-// Swap puts text in and returns what was there.
-func (s *atomicString) Swap(text string) string {
-	before, _ := s.value.Swap(text).(string)
-	return before
 }
 
 // are is a number of things with its verb.

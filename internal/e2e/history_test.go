@@ -25,6 +25,7 @@ type history struct {
 type event struct {
 	what    string // such as "DELETED configmaps/checkout-desired"
 	version string
+	object  *unstructured.Unstructured
 }
 
 // follow begins a history at what there is now. It ends with the test.
@@ -44,7 +45,7 @@ func (l *lab) follow() *history {
 		watching.Go(func() {
 			for e := range stream.ResultChan() {
 				if u, ok := e.Object.(*unstructured.Unstructured); ok {
-					h.add(event{fmt.Sprintf("%s %s/%s", e.Type, resource.Resource, u.GetName()), u.GetResourceVersion()})
+					h.add(event{fmt.Sprintf("%s %s/%s", e.Type, resource.Resource, u.GetName()), u.GetResourceVersion(), u})
 				}
 			}
 		})

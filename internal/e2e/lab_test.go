@@ -105,7 +105,11 @@ func (l *lab) write(files map[string]string) {
 	for path, text := range files {
 		path = filepath.Join(l.source, path)
 		l.must(os.MkdirAll(filepath.Dir(path), 0o755))
-		l.must(os.WriteFile(path, []byte(text), 0o644))
+		// At once: a busy machine may rest longer than source.quiet between emptying a
+		// file and filling it.
+		fresh := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
+		l.must(os.WriteFile(fresh, []byte(text), 0o644))
+		l.must(os.Rename(fresh, path))
 	}
 }
 

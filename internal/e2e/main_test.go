@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"flag"
 	"os"
 	"testing"
 
@@ -12,4 +13,11 @@ import (
 // that has never seen a WebService.
 var shared *labtest.Cluster
 
-func TestMain(m *testing.M) { os.Exit(labtest.Main(context.Background(), m, &shared)) }
+func TestMain(m *testing.M) {
+	// Tests wait most of the time, so more of them than there are processors run at
+	// once. The flag -parallel is stronger.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
+	os.Exit(labtest.Main(context.Background(), m, &shared))
+}

@@ -101,7 +101,11 @@ func (l *lab) states() map[string]string {
 func state(u *unstructured.Unstructured) string {
 	var fields []string
 	for _, e := range u.GetManagedFields() {
-		fields = append(fields, fmt.Sprintf("%s %s%s at %s", e.Manager, e.Operation, e.Subresource, e.Time.UTC()))
+		at := "no time" // what went through the scale subresource has none
+		if e.Time != nil {
+			at = e.Time.UTC().String()
+		}
+		fields = append(fields, fmt.Sprintf("%s %s%s at %s", e.Manager, e.Operation, e.Subresource, at))
 	}
 	return fmt.Sprintf("uid %s version %s generation %d; %s", u.GetUID(), u.GetResourceVersion(), u.GetGeneration(), strings.Join(fields, ", "))
 }

@@ -8,19 +8,19 @@ import (
 	"testing"
 )
 
-// names are the values that differ from run to run: uids, digests, resource
+// varied are the values that differ from run to run: uids, digests, resource
 // versions. What is equal on the page must be equal in the run, and what differs
 // there must differ.
-type names struct {
+type varied struct {
 	ofPage, ofRun map[string]string
 }
 
-func newNames() *names { return &names{map[string]string{}, map[string]string{}} }
+func newVaried() *varied { return &varied{map[string]string{}, map[string]string{}} }
 
 // compare wants that a command printed what a page shows, line by line. A "…" in a
 // line stands for anything, as a line of its own for any lines. Times, ages and the
 // width of gaps don't count, and names count as names do.
-func (n *names) compare(page, run string) error {
+func (n *varied) compare(page, run string) error {
 	rest := strings.Split(strings.TrimSpace(run), "\n")
 	skip := false
 	for line := range strings.Lines(strings.TrimSpace(page)) {
@@ -43,7 +43,7 @@ func (n *names) compare(page, run string) error {
 
 // find returns where the first line is that fits; with no skipping only the first
 // one can.
-func (n *names) find(page string, run []string, skip bool) int {
+func (n *varied) find(page string, run []string, skip bool) int {
 	pattern, said := patternOf(page)
 	for i, line := range run {
 		if found := pattern.FindStringSubmatch(line); found != nil && n.bind(said, found[1:]) {
@@ -98,7 +98,7 @@ func patternOf(page string) (*regexp.Regexp, []string) {
 
 // bind takes the names of a line for those of the run, where that contradicts
 // nothing before.
-func (n *names) bind(page, run []string) bool {
+func (n *varied) bind(page, run []string) bool {
 	ofPage, ofRun := maps.Clone(n.ofPage), maps.Clone(n.ofRun)
 	for i := range page {
 		if is, known := ofPage[page[i]]; known && is != run[i] {
@@ -141,7 +141,7 @@ func TestSamplesAreComparedAsPeopleWould(t *testing.T) {
 		"anything in a line":             {"reads: …", "reads: 0", true},
 		"signs are no patterns":          {"a.c (1) [x]", "abc (1) [x]", false},
 	} {
-		if err := newNames().compare(c.page, c.run); (err == nil) != c.same {
+		if err := newVaried().compare(c.page, c.run); (err == nil) != c.same {
 			t.Errorf("%s: %v, want the same: %v", name, err, c.same)
 		}
 	}

@@ -40,20 +40,38 @@ type approver struct {
 // ask looks whether what is held is approved, where that can be, and says whether
 // it is worth another look soon.
 func (a *approver) ask() (again bool) {
-	digest := a.toApprove()
-	if digest == "" {
+	q := a.toApprove()
+	if q.digest == "" {
 		return false
 	}
-	approved, err := a.opts.Approvals.Approved(digest)
+	if q.begins {
+		a.tell(a.opts.Approvals.Retain(""))
+		a.answer(q, false)
+		return true
+	}
+	approved, err := a.opts.Approvals.Approved(q.digest)
 	switch {
 	case err != nil:
 		approved = false
 	case approved:
-		approved, err = a.use(digest)
+		approved, err = a.use(q.digest)
 	}
 	a.tell(err)
-	a.answer(digest, approved)
+	a.answer(q, approved)
 	return true
+}
+
+// question is whether a set is approved.
+type question struct {
+	// digest is that of the set; "" where there is nothing to approve.
+	digest string
+	// version is the ledger's when it was asked.
+	version int64
+	// begins: the hold is a new one, so that what was approved before was said of
+	// another, though it may have been of the same objects. They came back in between,
+	// and with that it was void. It isn't so of the first hold since we lead, which
+	// may be from before a restart.
+	begins bool
 }
 
 // use removes the approval of that digest, which is for once: one that stayed would
@@ -67,36 +85,36 @@ func (a *approver) use(digest string) (gone bool, err error) {
 	return !left && unsure == nil, err
 }
 
-// toApprove is the digest of what could be approved now; "" where nothing can.
-func (e *Engine) toApprove() string {
+// toApprove is what could be approved now.
+func (e *Engine) toApprove() question {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.queue == nil || e.over || !e.ready {
-		return ""
+		return question{}
 	}
 	e.refresh()
-	return e.approvable()
+	return question{digest: e.approvable(), version: e.ledger.version, begins: e.begun && e.unanswered()}
 }
 
-// answer takes over whether the set with that digest is approved, if it is still
-// the one that is held.
-func (e *Engine) answer(digest string, approved bool) {
+// answer takes over whether the set is approved, if it is still the one that is held.
+func (e *Engine) answer(q question, approved bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.answered != digest {
-		e.answered = digest
+	e.begun = true
+	if e.answered != q.digest || e.answeredOf != q.version {
+		e.answered, e.answeredOf = q.digest, q.version
 		e.tellChange()
 	}
 	if e.queue == nil || !approved {
 		return
 	}
 	e.refresh()
-	if e.approvable() != digest {
+	if e.approvable() != q.digest {
 		e.opts.Log.Warn("the approval counts no more: what would be deleted isn't what was approved")
 		return
 	}
 	e.ledger.approve()
-	e.opts.Log.Info("deletions are approved", "count", len(e.ledger.going), "digest", digest)
+	e.opts.Log.Info("deletions are approved", "count", len(e.ledger.going), "digest", q.digest)
 	e.review(report.TriggerApproval, true)
 	if e.tracker.Begin(string(report.TriggerApproval)) {
 		e.begin(report.TriggerApproval)
@@ -116,7 +134,7 @@ func (a *approver) tidyUp() {
 	if err == nil {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.tidy = false
+		a.tidy, a.begun = false, true
 	}
 }
 
@@ -140,7 +158,7 @@ func (a *approver) tell(err error) {
 		text = err.Error()
 	}
 	if text != "" && text != a.failed {
-		a.opts.Log.Warn("approvals can't be looked at", "err", err)
+		a.opts.Log.Warn("approvals can't be used", "err", err)
 	}
 	a.failed = text
 }
@@ -149,5 +167,5 @@ func (a *approver) tell(err error) {
 // engine is locked.
 func (e *Engine) unanswered() bool {
 	digest := e.approvable()
-	return digest != "" && digest != e.answered
+	return digest != "" && (digest != e.answered || e.ledger.version != e.answeredOf)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	v1 "labhub.io/webservice-controller/internal/api/v1"
+	"labhub.io/webservice-controller/internal/plan"
 	"labhub.io/webservice-controller/internal/report"
 )
 
@@ -241,4 +242,59 @@ func TestWaitWithHolds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAnApprovalIsForOneHold: objects that came back were not deleted, and when the
+// same ones go another time, that is another decision. An approval that came too late,
+// or before there was anything to approve, doesn't wait for it.
+func TestAnApprovalIsForOneHold(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		before bool // the hold was seen before
+	}{
+		{"it came when the files were back", true},
+		{"it came before the hold", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				older := numbered("old", 8)
+				r := newPruner(t, nothing, older...)
+				pass(time.Second)
+				if c.before {
+					r.files(filesOf("new")...)
+					pass(time.Second)
+					r.files(filesOf(older...)...)
+					pass(10 * time.Millisecond)
+				}
+				digest := r.digestOf(older...)
+				r.approvals.give(digest)
+				pass(5 * time.Second)
+				r.cluster.taken()
+				r.files(filesOf("new")...)
+				pass(time.Minute)
+				r.wantSteps()
+				r.wantHeld("8 objects would be deleted, and that is all that this source owns", older...)
+				if got := r.Report().HeldDigest; got != digest {
+					t.Fatalf("the digest is %q, want %q", got, digest)
+				}
+				if left := r.approvals.left(); len(left) > 0 {
+					t.Errorf("approvals %q are left", left)
+				}
+				r.approve()
+				pass(pruneAfter + scanTakes)
+				r.wantConverged()
+			})
+		})
+	}
+}
+
+// digestOf is the digest of the set of these objects as they are live.
+func (r *rig) digestOf(names ...string) string {
+	var absences []plan.Absence
+	r.cluster.set(func(f *fakeCluster) {
+		for _, name := range names {
+			absences = append(absences, plan.Absence{Key: lab(name), UID: f.world.live[lab(name)].UID})
+		}
+	})
+	return plan.AbsencesDigest(r.opts.Policy.SourceName, absences)
 }

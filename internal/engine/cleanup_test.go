@@ -138,3 +138,30 @@ func TestCleanUpThatWaits(t *testing.T) {
 		r.wantCleanedUp(false, false)
 	})
 }
+
+// TestCleanUpForAnotherSource: what another source's controller doesn't let go within
+// a minute is cleaned up by the next pass.
+func TestCleanUpForAnotherSource(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.Take(snapshot(file(checkout, "a"), file(billing, "a")))
+		defer r.lead()()
+		r.Take(snapshot(file(billing, "a")))
+		synctest.Wait()
+		r.cluster.taken()
+		r.cluster.edit(checkout, func(ws *v1.WebService) {
+			now := metav1.Now()
+			ws.Labels = map[string]string{v1.SourceLabel: "other"}
+			ws.DeletionTimestamp, ws.Finalizers = &now, []string{v1.CleanupFinalizer}
+		})
+		pass(50 * time.Second)
+		r.Take(interval(snapshot(file(billing, "a"))))
+		synctest.Wait()
+		r.wantSteps()
+		pass(11 * time.Second)
+		r.Take(interval(snapshot(file(billing, "a"))))
+		synctest.Wait()
+		r.wantSteps("delete the ConfigMap checkout", "drop the finalizer checkout")
+		r.wantConverged()
+	})
+}

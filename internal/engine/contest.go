@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"labhub.io/webservice-controller/internal/plan"
@@ -27,24 +29,49 @@ func (e *Engine) noteContest(r *run, d *plan.Decision) {
 		it.contests = &plan.Contests{}
 	}
 	it.contests.Took(d.Changes, r.in.Now)
-	it.fought = r.in.Now
+	it.fought, it.contested = r.in.Now, r.in.Live.UID
 }
 
 // contestOver is longer than what was fought for counts.
 const contestOver = 2 * time.Minute
 
 // fillContested says which fields of the object are fought for. What is over is
-// forgotten. The engine is locked.
+// forgotten, and so is what was about an earlier object of the name: while its end
+// isn't known yet, the collector takes away every ConfigMap that we make for it.
+// The engine is locked.
 func (e *Engine) fillContested(r *run) {
 	it := r.it
 	if it.contests == nil {
 		return
 	}
-	r.in.Contested = it.contests.Paths(r.in.Now)
+	if r.in.Live.Exists() && r.in.Live.UID != it.contested {
+		it.contests = nil
+		return
+	}
+	r.in.Contested = e.unlessNew(r, it.contests.Paths(r.in.Now))
 	if r.in.Contested == nil && r.in.Now.Sub(it.fought) > contestOver {
 		it.contests = nil
 	}
 }
+
+// unlessNew leaves out the fields whose write isn't one of taking back: what a new
+// file version says is written at once, and so is what follows from it for the
+// ConfigMap.
+func (e *Engine) unlessNew(r *run, paths []string) []string {
+	it := r.it
+	switch {
+	case paths == nil:
+		return nil
+	case r.in.Desired != nil && !r.in.Broken && r.in.Desired.Digest != it.applied:
+		return nil
+	case r.in.Live.Exists() && it.childOf != generation{r.in.Live.UID, r.in.Live.Generation}:
+		return slices.DeleteFunc(paths, ofConfigMap)
+	}
+	return paths
+}
+
+// ofConfigMap says whether the path of a change is one of the ConfigMap's.
+func ofConfigMap(path string) bool { return path == "configmap" || strings.HasPrefix(path, "data.") }
 
 // contestLeft is how long a field that is contested isn't written; 0 where none is.
 func (e *Engine) contestLeft(r *run) time.Duration {

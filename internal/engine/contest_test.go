@@ -75,6 +75,28 @@ func TestContested(t *testing.T) {
 	}
 }
 
+// TestANewFileEndsTheWait: a contested field keeps what a file newly says from nobody.
+func TestANewFileEndsTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.lead()()
+		r.Take(snapshot(file(checkout, "a"), file(billing, "a")))
+		for range 20 {
+			synctest.Wait()
+			r.cluster.edit(checkout, func(ws *v1.WebService) { ws.Spec.Image = "theirs" })
+			pass(100 * time.Millisecond)
+		}
+		if it := r.item(checkout); !it.Failed() {
+			t.Fatalf("item %+v", it)
+		}
+		r.cluster.taken()
+		r.Take(snapshot(file(checkout, "b"), file(billing, "a")))
+		synctest.Wait()
+		r.wantSteps("apply the WebService checkout", "update the ConfigMap checkout", "write the status checkout")
+		r.wantConverged()
+	})
+}
+
 func times(steps []string, step string) int {
 	return len(slices.DeleteFunc(steps, func(s string) bool { return s != step }))
 }
@@ -95,6 +117,33 @@ func TestEditedOften(t *testing.T) {
 			r.cluster.edit(checkout, func(ws *v1.WebService) { ws.Spec.Image = fmt.Sprint("mine-", i) })
 			pass(500 * time.Millisecond)
 			r.wantConverged()
+		}
+	})
+}
+
+// TestAnEarlierObjectsFight: as long as nobody has told that an object is gone, the
+// collector takes away each ConfigMap that is made for it. The next object of that
+// name doesn't wait for the end of that.
+func TestAnEarlierObjectsFight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.lead()()
+		r.Take(snapshot(file(checkout, "a"), file(billing, "a")))
+		synctest.Wait()
+		for range 6 {
+			r.cluster.set(func(f *fakeCluster) { delete(f.world.children, checkout) })
+			r.Changed(checkout)
+			synctest.Wait()
+		}
+		if got := r.cluster.ready(checkout); got != "False Contested" {
+			t.Fatalf("Ready is %s", got)
+		}
+		r.cluster.set(func(f *fakeCluster) { delete(f.world.live, checkout) })
+		r.Changed(checkout)
+		synctest.Wait()
+		r.wantConverged()
+		if got := r.cluster.ready(checkout); got != "True Reconciled" {
+			t.Errorf("Ready is %s", got)
 		}
 	})
 }

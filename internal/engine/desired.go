@@ -34,7 +34,7 @@ func (d desired) asks() bool { return d.object != nil && !d.object.Suspended }
 func (e *Engine) Take(s *source.Snapshot) {
 	e.mu.Lock()
 	before := e.snapshot
-	first := s.Complete && !e.known
+	first := before == nil || s.Complete && !e.known
 	e.mu.Unlock()
 	if !s.SameReading(before) {
 		e.logSource(before, s)

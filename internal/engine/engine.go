@@ -42,12 +42,17 @@ type Engine struct {
 	rescanning bool
 	// told is what the log has last said of held deletions.
 	told hold
-	// answered is the digest of which Approvals has last said whether it is approved.
-	answered string
+	// answered is the digest of which it was last found out whether it is approved,
+	// and answeredOf the ledger's version then. begun: that was done since we lead, or
+	// it is certain that there was nothing to approve.
+	answered   string
+	answeredOf int64
+	begun      bool
 	// tidy: approvals that are about no set at present are to be removed.
 	tidy bool
-	// waiting has, by the object that they wait for, those that wait for it.
-	waiting map[plan.Key]map[plan.Key]struct{}
+	// followers has, by object, those that depend on it, and whether it was ready when
+	// they last looked.
+	followers map[plan.Key]map[plan.Key]bool
 	// snapshot is the last one; known is true once one was complete.
 	snapshot *source.Snapshot
 	known    bool
@@ -90,7 +95,7 @@ func New(cluster Cluster, opts Options) *Engine {
 		cluster: cluster, opts: opts,
 		news: make(chan struct{}, 1), state: make(chan struct{}, 1), question: make(chan struct{}, 1),
 		desired: map[plan.Key]desired{}, items: map[plan.Key]*item{},
-		gone: map[plan.Key]*item{}, waiting: map[plan.Key]map[plan.Key]struct{}{},
+		gone: map[plan.Key]*item{}, followers: map[plan.Key]map[plan.Key]bool{},
 		current: account{started: time.Now(), trigger: report.TriggerStart},
 		standby: true, settled: make(chan struct{}),
 	}
@@ -109,7 +114,8 @@ func (e *Engine) Changed(key plan.Key) {
 	}
 	e.ledger.touch(key)
 	if _, named := e.desired[key]; !named && e.items[key] == nil {
-		if e.lookAgain(key); !e.look.Live.Exists() {
+		if e.lookAgain(key); !e.lists(&e.look) {
+			e.tellFollowers(key, &e.look.Live)
 			return
 		}
 	}

@@ -265,7 +265,7 @@ func TestNotReady(t *testing.T) {
 		s := snapshot()
 		s.Complete, s.Err = false, source.ErrMissing
 		r.Take(s)
-		if err := r.Ready(); err == nil || err.Error() != source.ErrMissing.Error() {
+		if err := r.Ready(); err == nil || err.Error() != "doesn't exist: put it back, or mend source.path" {
 			t.Errorf("ready: %v", err)
 		}
 	})

@@ -294,6 +294,16 @@ func (c *fakeCluster) putChild(key plan.Key, uid types.UID, step *plan.Step) {
 	}
 }
 
+// handMade is an object that somebody has made without a file.
+func (c *fakeCluster) handMade(key plan.Key) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ws := &v1.WebService{}
+	ws.Namespace, ws.Name, ws.UID, ws.ResourceVersion = key.Namespace, key.Name, types.UID("hand-"+c.nextVersion()), c.nextVersion()
+	ws.Generation, ws.Spec = 1, v1.WebServiceSpec{Image: "by-hand:1", Replicas: new(int32(1)), Tier: "dev"}
+	c.world.live[key] = plan.Live{WebService: ws}
+}
+
 // edit is what somebody else does to a live object, and the event of it.
 func (c *fakeCluster) edit(key plan.Key, change func(*v1.WebService)) {
 	c.mu.Lock()

@@ -23,11 +23,12 @@ type item struct {
 	// forget: memory doesn't hold any more at the object's next turn.
 	forget bool
 
-	// contests counts the fields that were taken back from others, last at fought; nil
-	// if none was for a long time. It outlives memory: between two takings back all is
-	// as it should be.
-	contests *plan.Contests
-	fought   time.Time
+	// contests counts the fields that were taken back from others, last at fought and
+	// of the object with the uid contested; nil if none was for a long time. It
+	// outlives memory: between two takings back all is as it should be.
+	contests  *plan.Contests
+	fought    time.Time
+	contested types.UID
 	// applied is the digest of the file that was last applied, and childOf the state
 	// of the object at the last write to its ConfigMap.
 	applied string
@@ -39,8 +40,8 @@ type item struct {
 	blocked bool
 	// guarded: the verdict is the guard's word.
 	guarded bool
-	// waitsFor are the objects that it waits for.
-	waitsFor []plan.Key
+	// follows are the objects that it depends on.
+	follows []plan.Key
 
 	// removed is the ConfigMap that was deleted since its object is being deleted,
 	// while the object is still there.

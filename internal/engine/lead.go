@@ -47,7 +47,7 @@ func (e *Engine) open(queue workqueue.TypedDelayingInterface[plan.Key]) {
 	defer e.mu.Unlock()
 	e.ready, e.over = ready, false
 	e.ledger, e.ruled = newLedger(e.opts.Policy.SourceName, &e.opts.Policy.Prune), ruled{}
-	e.rescanning, e.tidy, e.answered = false, true, ""
+	e.rescanning, e.tidy, e.answered, e.begun = false, true, "", false
 	trigger := report.TriggerLease
 	if e.tracker.Number() == 0 {
 		trigger = report.TriggerStart

@@ -9,6 +9,7 @@ import (
 
 	"labhub.io/webservice-controller/internal/plan"
 	"labhub.io/webservice-controller/internal/report"
+	"labhub.io/webservice-controller/internal/source"
 )
 
 var errAway = errors.New("the API server can't be reached")
@@ -256,4 +257,41 @@ func TestCRDMended(t *testing.T) {
 		r.wantConverged()
 		r.wantSteps("write the status checkout", "write the status checkout", "write the status billing", "write the status billing")
 	})
+}
+
+// TestNothingIsWrittenBeforeTheFirstLook: a file may say to leave its object alone,
+// and only it may.
+func TestNothingIsWrittenBeforeTheFirstLook(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		first *source.Snapshot
+		want  []string
+	}{
+		{"the file suspends", snapshot(suspendedFile(checkout)), nil},
+		{"the file doesn't", snapshot(file(checkout, "by-hand:1")), []string{
+			"apply the WebService checkout", "create the ConfigMap checkout", "write the status checkout",
+		}},
+		{"the files can't be read", &source.Snapshot{Err: source.ErrUnreadable}, []string{
+			"create the ConfigMap checkout", "write the status checkout",
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				r.cluster.handMade(checkout)
+				defer r.lead()()
+				pass(time.Minute)
+				r.wantSteps()
+				r.Take(c.first)
+				pass(time.Second)
+				r.wantSteps(c.want...)
+			})
+		})
+	}
+}
+
+func suspendedFile(key plan.Key) source.Object {
+	o := file(key, "nginx:1.27")
+	o.Suspended = true
+	return o
 }

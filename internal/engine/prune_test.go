@@ -469,6 +469,36 @@ func TestSwap(t *testing.T) {
 	})
 }
 
+// TestTakingOverWaits: objects that nobody owned and that the files name now would
+// make the share of those that go smaller, as creations would.
+func TestTakingOverWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		older, found := numbered("old", 9), numbered("found", 12)
+		r := newPruner(t, nothing, older...)
+		for _, name := range found {
+			r.cluster.handMade(lab(name))
+			r.Changed(lab(name))
+		}
+		synctest.Wait()
+		r.cluster.taken()
+		r.files(filesOf(append(found, older[0])...)...)
+		pass(2 * time.Minute)
+		r.wantSteps()
+		r.wantHeld("8 of 9 objects would be deleted, more than half", older[1:]...)
+		if it := r.item(lab(found[0])); it.Action != report.ActionRequeue || it.IsError || it.Reason != "waits for held deletions" {
+			t.Errorf("item %+v", it)
+		}
+		r.approve()
+		pass(pruneAfter + scanTakes)
+		r.wantConverged()
+		for _, name := range found {
+			if it := r.item(lab(name)); it.Source == "" || it.Error != "" {
+				t.Errorf("item %+v", it)
+			}
+		}
+	})
+}
+
 func sameSteps(got, want []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want)))
 }

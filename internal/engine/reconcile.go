@@ -73,7 +73,6 @@ func (e *Engine) start(r *run, key plan.Key) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	*r = run{key: key, it: e.items[key], dependencies: r.dependencies[:0]}
-	e.waitNoMore(key, r.it)
 	if r.it.forget {
 		r.it.memory, r.it.forget = nil, false
 	}
@@ -114,10 +113,11 @@ func (e *Engine) fill(r *run) (ready bool) {
 	defer e.mu.Unlock()
 	want := e.desired[r.key]
 	*in = plan.Input{
-		Key: r.key, Policy: &e.opts.Policy, Known: e.known,
+		Key: r.key, Policy: &e.opts.Policy, Unread: e.snapshot == nil, Known: e.known,
 		Desired: want.object, Broken: want.broken, Now: time.Now(),
 	}
 	e.cluster.Look(r.key, in)
+	in.Overdue = in.Live.Overdue(in.Now)
 	e.count(r.key, &in.Live)
 	if !e.ready {
 		return false
@@ -194,7 +194,7 @@ func (e *Engine) rest(r *run, d *plan.Decision) {
 	it.judged, it.action, it.reason, it.target = true, d.Action, d.Reason, d.Target
 	it.failing, it.suspended = d.Error, d.Suspended
 	it.guarded = d.Action == plan.Requeue && d.Reason == r.in.Removal.Reason
-	e.waitFor(r, standing)
+	e.follow(r)
 	e.close(r, standing)
 }
 
@@ -307,7 +307,7 @@ func (e *Engine) close(r *run, standing cycle.Standing) {
 	if e.ledger.moved {
 		e.review(report.TriggerCluster, false)
 	}
-	e.wakeWaiting(r.key)
+	e.tellFollowers(r.key, &r.in.Live)
 	if it.ready {
 		// Something happened meanwhile: the key is in the queue again.
 		return
@@ -347,7 +347,7 @@ func (e *Engine) drop(r *run) {
 	it := r.it
 	e.tracker.Drop(r.key)
 	delete(e.items, r.key)
-	e.waitNoMore(r.key, it)
+	e.unfollow(r.key, it)
 	if it.wrote && it.cycle == e.current.number && it.first.action == plan.Delete && it.first.target == plan.WebService {
 		e.gone[r.key] = it
 	}

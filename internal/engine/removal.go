@@ -18,15 +18,13 @@ type ruled struct {
 }
 
 // judgeRemoval fills in what the guard says of the object that has its turn, and of
-// creating it. The engine is locked.
+// making it ours where it isn't there yet or is nobody's. The engine is locked.
 func (e *Engine) judgeRemoval(in *plan.Input, it *item) {
 	switch {
-	case !in.Live.Exists():
-		if in.Desired != nil {
-			e.refresh()
-			in.CreationHeld = len(e.ledger.going) > 0 && e.guard("").Size != ""
-		}
-	case in.Desired == nil && !in.Broken:
+	case in.Desired != nil && in.Live.BelongsTo(in.Policy.SourceName) == plan.Nobodys && !in.Live.Terminating():
+		e.refresh()
+		in.CreationHeld = len(e.ledger.going) > 0 && e.guard("").Size != ""
+	case in.Live.Exists() && in.Desired == nil && !in.Broken:
 		e.refresh()
 		if a := e.ledger.going[in.Key]; a != nil && a.UID == in.Live.UID {
 			in.Removal = e.removal(a)
@@ -141,8 +139,8 @@ func (e *Engine) review(trigger report.Trigger, all bool) {
 	if now.held {
 		return
 	}
-	for key := range e.ledger.missing.keys {
-		if it := e.items[key]; it != nil && it.blocked {
+	for key, it := range e.items {
+		if it.blocked {
 			e.wake(key, trigger)
 		}
 	}

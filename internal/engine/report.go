@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -27,8 +28,10 @@ func (e *Engine) Report() *report.Report {
 		Source: e.sourceReport(status), Requests: e.requests(),
 		Items: e.reportItems(time.Now()), Held: e.held(),
 	}
-	if r.HeldDigest = e.approvable(); r.HeldDigest != "" {
-		r.HeldCommand = e.opts.Approvals.Command(r.HeldDigest)
+	// Before it is known whether there is an approval, nobody is asked for one: what
+	// was said of an earlier hold may be about to be removed.
+	if digest := e.approvable(); digest != "" && !e.unanswered() {
+		r.HeldDigest, r.HeldCommand = digest, e.opts.Approvals.Command(digest)
 	}
 	if e.standby {
 		r.Role = report.RoleStandby
@@ -90,8 +93,10 @@ func (e *Engine) sourceFault() string {
 	switch {
 	case s.Err != nil && s.Complete && e.opts.AllowEmpty:
 		return ""
+	case errors.Is(s.Err, source.ErrEmpty):
+		return s.Err.Error() + ": put the files back, mend source.path, or set source.allowEmpty"
 	case s.Err != nil:
-		return s.Err.Error()
+		return s.Doubt() // which says what to do, too
 	case !s.Complete:
 		return "the source couldn't be read whole"
 	case len(s.Unsettled) > 0:

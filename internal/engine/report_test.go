@@ -237,11 +237,12 @@ func TestSource(t *testing.T) {
 		want     string // "" is converged
 	}{
 		{"read whole", false, func() *source.Snapshot { return snapshot(file(checkout, "a")) }, ""},
-		{"empty", false, func() *source.Snapshot { s := snapshot(); s.Err = source.ErrEmpty; return s }, source.ErrEmpty.Error()},
+		{"empty", false, func() *source.Snapshot { s := snapshot(); s.Err = source.ErrEmpty; return s },
+			"holds no WebService: put the files back, mend source.path, or set source.allowEmpty"},
 		{"empty, which is allowed", true, func() *source.Snapshot { s := snapshot(); s.Err = source.ErrEmpty; return s }, ""},
 		{"missing, where empty is allowed", true, func() *source.Snapshot {
 			return &source.Snapshot{Err: source.ErrMissing}
-		}, source.ErrMissing.Error()},
+		}, "doesn't exist: put it back, or mend source.path"},
 		{"not read whole", false, func() *source.Snapshot { return &source.Snapshot{} }, "the source couldn't be read whole"},
 		{"still changing", false, func() *source.Snapshot {
 			s := snapshot(file(checkout, "a"))

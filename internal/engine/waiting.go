@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"labhub.io/webservice-controller/internal/cycle"
@@ -28,47 +29,57 @@ func (e *Engine) dependency(key plan.Key) plan.Dependency {
 	return plan.DependencyOf(key, want.object, want.broken, &e.look.Live)
 }
 
-// waitFor notes which objects the one that comes to rest waits for. One that has
-// become ready meanwhile gives it another turn. The engine is locked.
-func (e *Engine) waitFor(r *run, standing cycle.Standing) {
-	if standing == cycle.Done {
-		return
+// follow notes what the object that comes to rest depends on, and how far that had
+// come when it was looked at. Where that isn't so any more, the object has another
+// turn. The engine is locked.
+func (e *Engine) follow(r *run) {
+	if !slices.EqualFunc(r.it.follows, r.in.Dependencies, func(key plan.Key, d plan.Dependency) bool { return key == d.Key }) {
+		e.unfollow(r.key, r.it)
+		for i := range r.in.Dependencies {
+			r.it.follows = append(r.it.follows, r.in.Dependencies[i].Key)
+		}
 	}
 	for i := range r.in.Dependencies {
 		d := &r.in.Dependencies[i]
-		if d.Ready || d.Key == r.key {
+		if d.Key == r.key {
 			continue
 		}
-		if e.waiting[d.Key] == nil {
-			e.waiting[d.Key] = map[plan.Key]struct{}{}
+		if e.followers[d.Key] == nil {
+			e.followers[d.Key] = map[plan.Key]bool{}
 		}
-		e.waiting[d.Key][r.key] = struct{}{}
-		r.it.waitsFor = append(r.it.waitsFor, d.Key)
-		if e.dependency(d.Key).Ready {
+		if seen, known := e.followers[d.Key][r.key]; known && seen == d.Ready {
+			continue // it would have been told
+		}
+		e.followers[d.Key][r.key] = d.Ready
+		if e.dependency(d.Key).Ready != d.Ready {
 			e.wake(r.key, report.TriggerCluster)
 		}
 	}
 }
 
-// waitNoMore forgets what an object waited for: it has its turn. The engine is locked.
-func (e *Engine) waitNoMore(key plan.Key, it *item) {
-	for _, on := range it.waitsFor {
-		delete(e.waiting[on], key)
-		if len(e.waiting[on]) == 0 {
-			delete(e.waiting, on)
+// unfollow forgets what an object depends on. The engine is locked.
+func (e *Engine) unfollow(key plan.Key, it *item) {
+	for _, on := range it.follows {
+		delete(e.followers[on], key)
+		if len(e.followers[on]) == 0 {
+			delete(e.followers, on)
 		}
 	}
-	it.waitsFor = it.waitsFor[:0]
+	it.follows = it.follows[:0]
 }
 
-// wakeWaiting gives those a turn that wait for the object that comes to rest, where
-// it is ready now. The engine is locked.
-func (e *Engine) wakeWaiting(key plan.Key) {
-	if len(e.waiting[key]) == 0 || !e.dependency(key).Ready {
+// tellFollowers gives those a turn that depend on the object, where it has become
+// ready since they looked at it, or isn't any more. The engine is locked.
+func (e *Engine) tellFollowers(key plan.Key, live *plan.Live) {
+	if len(e.followers[key]) == 0 {
 		return
 	}
-	for waiting := range e.waiting[key] {
-		e.wake(waiting, report.TriggerCluster)
+	want := e.desired[key]
+	ready := plan.DependencyOf(key, want.object, want.broken, live).Ready
+	for follower, seen := range e.followers[key] {
+		if seen != ready {
+			e.wake(follower, report.TriggerCluster)
+		}
 	}
 }
 

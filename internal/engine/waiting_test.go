@@ -118,17 +118,12 @@ func TestMissingDependency(t *testing.T) {
 		synctest.Wait()
 		r.wantConverged()
 
-		// That it isn't ready any more keeps nobody from being as it should be.
 		r.cluster.set(func(c *fakeCluster) { delete(c.world.live, lab("db")) })
 		r.Changed(lab("db"))
-		r.Take(snapshot(dependent("a", "db")))
 		synctest.Wait()
-		if got := r.cluster.ready(lab("a")); got != "True Reconciled" {
+		if got := r.cluster.ready(lab("a")); got != "False DependencyNotReady" {
 			t.Errorf("Ready is %s", got)
 		}
-		pass(time.Second)
-		r.Changed(lab("a"))
-		synctest.Wait()
 		r.wantWaiting("lab/a: waits for lab/db")
 	})
 }
@@ -163,5 +158,41 @@ func TestDependsOnBlocked(t *testing.T) {
 		if o := r.Wait(t.Context()); o.Held != 4 || o.Waiting != 0 || o.Failing != 0 {
 			t.Errorf("outcome %+v", o)
 		}
+	})
+}
+
+// TestADependencyGoes: what depends on an object is told when that goes, or isn't
+// ready any more, and so on along the chain: a state that a pass would change isn't
+// a converged one.
+func TestADependencyGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b, c := lab("a"), lab("b"), lab("c")
+		after := func(key plan.Key, on ...plan.Key) source.Object {
+			o := file(key, "nginx:1.27")
+			o.DependsOn = on
+			return o
+		}
+		r := newRig(t)
+		defer r.lead()()
+		r.Take(snapshot(after(a, b), after(b, c), after(c)))
+		synctest.Wait()
+		r.wantConverged()
+		r.cluster.set(func(f *fakeCluster) { delete(f.world.live, c); delete(f.world.children, c) })
+		r.Take(snapshot(after(a, b), after(b, c)))
+		r.Changed(c)
+		synctest.Wait()
+		for _, key := range []plan.Key{a, b} {
+			if got := r.cluster.ready(key); got != "False DependencyNotReady" {
+				t.Errorf("%s: Ready is %s", key, got)
+			}
+		}
+		r.wantWaiting("lab/a: waits for lab/b")
+		r.cluster.taken()
+		r.Take(interval(snapshot(after(a, b), after(b, c))))
+		pass(time.Minute)
+		r.wantSteps()
+		r.Take(snapshot(after(a, b), after(b, c), after(c)))
+		synctest.Wait()
+		r.wantConverged()
 	})
 }

@@ -45,6 +45,7 @@ func newClients(cfg *rest.Config, timeout time.Duration) (*clients, error) {
 	cfg.WarningHandler = rest.NoWarnings{}
 	counter := &requests{}
 	cfg.Wrap(counter.wrap)
+	cfg.Wrap(ownPace)
 	web, err := webserviceClient(cfg)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ func toLive(obj any) (plan.Live, error) {
 	if !ok {
 		return plan.Live{}, fmt.Errorf("a %T among the WebServices", obj)
 	}
-	fields, err := plan.OwnedFields(ws.ManagedFields)
+	fields, err := plan.OwnedFields(ws.ManagedFields, ws.CreationTimestamp.Time)
 	if err != nil {
 		fields = plan.Fields{}
 	}

@@ -16,20 +16,26 @@ import (
 
 func TestToLive(t *testing.T) {
 	t.Parallel()
+	created := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	label := `{"f:metadata":{"f:labels":{"f:` + v1.SourceLabel + `":{}}}}`
 	for _, c := range []struct {
-		name   string
-		fields string
-		owned  bool
+		name            string
+		fields          string
+		before          time.Duration // its own creation
+		owned, restored bool
 	}{
-		{"an entry of ours", label, true},
-		{"an entry that can't be read", `{"f:metadata":7}`, false},
+		{"an entry of ours", label, 0, true, false},
+		{"one that is a minute older", label, time.Minute, true, false},
+		{"one that is older still", label, time.Minute + time.Second, true, true},
+		{"an entry that can't be read", `{"f:metadata":7}`, 0, false, false},
+		{"an old one that can't be read", `{"f:metadata":7}`, time.Hour, false, false},
 	} {
-		ws := &v1.WebService{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{
+		ws := &v1.WebService{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: created, ManagedFields: []metav1.ManagedFieldsEntry{{
 			Manager: v1.Manager, Operation: metav1.ManagedFieldsOperationApply, FieldsV1: metav1.NewFieldsV1(c.fields),
+			Time: new(metav1.NewTime(created.Add(-c.before))),
 		}}}}
 		live, err := toLive(ws)
-		if err != nil || live.Fields.HasLabel(v1.SourceLabel) != c.owned || live.ManagedFields != nil {
+		if err != nil || live.Fields.HasLabel(v1.SourceLabel) != c.owned || live.Fields.Restored != c.restored || live.ManagedFields != nil {
 			t.Errorf("%s: %v, fields %+v", c.name, err, live.Fields)
 		}
 	}

@@ -28,6 +28,9 @@ func failure(err error) *plan.Failure {
 		return f
 	}
 	s := status.Status()
+	if request, ok := errors.AsType[*url.Error](err); ok {
+		f.Err = request.Err // without the address that was asked for
+	}
 	if s.Details != nil {
 		f.RetryAfter = time.Duration(s.Details.RetryAfterSeconds) * time.Second
 	}

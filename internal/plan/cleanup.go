@@ -22,8 +22,17 @@ func judgeDeleted(in *Input, belongs Belongs) verdict {
 		return nothing(noSource)
 	}
 	v := cleanUp(in)
+	if belongs == Anothers {
+		v.Reason += "; its own source " + quote(in.Live.Labels[v1.SourceLabel]) + " didn't clean it up within a minute"
+	}
 	v.ready = readiness{}
 	return v
+}
+
+// forsaken is true for an object of another source that waits for our finalizer and
+// would do so for ever: its own controller doesn't run any more, it seems.
+func (in *Input) forsaken() bool {
+	return in.Overdue && in.Live.Terminating() && slices.Contains(in.Live.Finalizers, v1.CleanupFinalizer)
 }
 
 // cleanUp removes the child first and our finalizer after it, so that a process

@@ -37,7 +37,7 @@ type verdict struct {
 func judge(in *Input) verdict {
 	belongs := in.Live.BelongsTo(in.Policy.SourceName)
 	switch {
-	case belongs == Anothers:
+	case belongs == Anothers && !in.forsaken():
 		return anothers(in)
 	case in.Live.Terminating():
 		return judgeDeleted(in, belongs)
@@ -47,6 +47,8 @@ func judge(in *Input) verdict {
 		return nothing("there is no object, and no usable file asks for one")
 	case in.file() == nil && belongs == Nobodys && !in.Policy.Unlabelled:
 		return nothing(noSource)
+	case in.Unread:
+		return wait(WebService, "the source hasn't been read yet, and a file may ask for the object to be left alone", readiness{})
 	case !in.CRD.Ready:
 		return wait(WebService, in.CRD.Reason, readiness{})
 	}
@@ -80,6 +82,9 @@ func judgePlaced(in *Input, belongs Belongs) verdict {
 // the child of the one that it has.
 func judgeLive(in *Input, belongs Belongs) verdict {
 	var spec verdict
+	if heldFromTaking(in, belongs) {
+		return notTaken(in, belongs)
+	}
 	if d := in.file(); d != nil {
 		if spec = judgeSpec(in, d); spec.Action != "" && !spec.Verdict() {
 			return spec
@@ -127,7 +132,8 @@ func anothers(in *Input) verdict {
 		return nothing("the object belongs to the source " + quote(source))
 	}
 	return failing(WebService, "the object belongs to the source "+quote(source)+
-		": take it out of one of the two, or remove its label "+v1.SourceLabel, readiness{})
+		": take it out of these files; to hand it over, give it the annotation "+v1.PruneAnnotation+
+		": disabled, take it out of the other's files, and then remove its label "+v1.SourceLabel, readiness{})
 }
 
 func suspended(in *Input) verdict {

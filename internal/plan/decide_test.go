@@ -81,7 +81,8 @@ func TestRules(t *testing.T) {
 		{"suspended on the object", func(in *Input) { in.Live = liveState(suspendedLive) },
 			"suspended by the annotation webservice.labhub.io/reconcile on the live object"},
 		{"broken, another source's", func(in *Input) { in.Desired, in.Broken, in.Live = nil, true, liveState(otherSources) },
-			`the object belongs to the source "other": take it out of one of the two, or remove its label webservice.labhub.io/source`},
+			`the object belongs to the source "other": take it out of these files; to hand it over, give it the annotation ` +
+				`webservice.labhub.io/prune: disabled, take it out of the other's files, and then remove its label webservice.labhub.io/source`},
 		{"removed, another source's", func(in *Input) { in.Desired, in.Live = nil, liveState(otherSources) },
 			`the object belongs to the source "other"`},
 		{"broken, no object", func(in *Input) { in.Desired, in.Broken, in.Live = nil, true, Live{} },
@@ -99,6 +100,10 @@ func TestRules(t *testing.T) {
 		{"made by hand", func(in *Input) {
 			in.Desired, in.Live.Fields.Labels = nil, nil
 		}, "no file: made by hand, and its ConfigMap and status are as they should be"},
+		{"restored", func(in *Input) { in.Desired, in.Live.Fields.Restored = nil, true },
+			"no file: restored from a copy of another object, and its ConfigMap and status are as they should be"},
+		{"restored, and a file names it", func(in *Input) { in.Live.Fields.Restored = true },
+			"spec, ConfigMap and status are as they should be"},
 		{"not known, nothing is created", func(in *Input) { in.Known, in.Live = false, Live{} },
 			"the source hasn't been read whole yet, and until then nothing is created"},
 		{"not known, the namespace isn't created", func(in *Input) {
@@ -125,6 +130,9 @@ func TestRules(t *testing.T) {
 		{"deletions held, the spec differs", func(in *Input) { in.CreationHeld, in.Desired.Image = true, newImage },
 			`spec.image is "nginx:1.27" and should be "nginx:1.28"`},
 		{"deletions held, no child", func(in *Input) { in.CreationHeld, in.Child = true, Child{} }, "the ConfigMap doesn't exist"},
+		{"deletions held, the object is nobody's", func(in *Input) {
+			in.CreationHeld, in.Live.Fields.Labels, in.Desired.Image = true, nil, newImage
+		}, "waits for held deletions"},
 		{"the namespace goes, no object", func(in *Input) { in.Live, in.Namespace = Live{}, NamespaceTerminating },
 			"the namespace is being deleted"},
 		{"the namespace goes, an object without status", func(in *Input) {
@@ -148,7 +156,7 @@ func TestRules(t *testing.T) {
 			if d.Reason != c.want {
 				t.Errorf("got  %s\nwant %s", d.Reason, c.want)
 			}
-			if isError := strings.Contains(c.want, "take it out of one of the two"); d.Error != isError {
+			if isError := strings.Contains(c.want, "take it out of these files"); d.Error != isError {
 				t.Errorf("error %t, want %t", d.Error, isError)
 			}
 		})
@@ -160,6 +168,7 @@ func TestRules(t *testing.T) {
 func TestDeleted(t *testing.T) {
 	t.Parallel()
 	const gone = "the object is being deleted, and no ConfigMap is left"
+	const late = `; its own source "other" didn't clean it up within a minute`
 	for _, c := range []struct {
 		name    string
 		change  func(*Input)
@@ -189,6 +198,30 @@ func TestDeleted(t *testing.T) {
 		}, "the object is being deleted, and its ConfigMap goes first", false},
 		{"of another source, nobody's file", func(in *Input) { in.Live, in.Desired = liveState(cleaningOthers), nil },
 			`the object belongs to the source "other"`, false},
+		{"of another source, whose time isn't over", func(in *Input) {
+			in.Live.Labels[sourceLabel], in.Desired = "other", nil
+		}, `the object belongs to the source "other"`, false},
+		{"of another source that doesn't see to it", func(in *Input) {
+			in.Live.Labels[sourceLabel], in.Desired, in.Overdue = "other", nil, true
+		}, "the object is being deleted, and its ConfigMap goes first" + late, false},
+		{"of another source that doesn't see to it, the child gone", func(in *Input) {
+			in.Live.Labels[sourceLabel], in.Desired, in.Child, in.Overdue = "other", nil, Child{}, true
+		}, gone + late, false},
+		{"of another source that doesn't see to it, and our file names it", func(in *Input) {
+			in.Live.Labels[sourceLabel], in.Child, in.Overdue = "other", Child{}, true
+		}, gone + late, false},
+		{"of another source that doesn't see to it, refused", func(in *Input) {
+			in.Live.Labels[sourceLabel], in.Desired, in.Overdue = "other", nil, true
+			in.Outcomes[partChild] = Outcome{Refused: "Forbidden", Detail: "policy 7"}
+		}, "the API server refused to delete the ConfigMap: policy 7" + late, true},
+		{"of another source, and held by others alone", func(in *Input) {
+			in.Live.Labels[sourceLabel], in.Live.Finalizers, in.Desired, in.Overdue = "other", []string{"a/b"}, nil, true
+		}, `the object belongs to the source "other"`, false},
+		{"of another source, and not deleted", func(in *Input) {
+			in.Live, in.Desired, in.Overdue = liveState(otherSources), nil, true
+			in.Live.Finalizers = []string{finalizer}
+		}, `the object belongs to the source "other"`, false},
+		{"ours, for long", func(in *Input) { in.Child, in.Overdue = Child{}, true }, gone, false},
 		{"the namespace going", func(in *Input) { in.Child, in.Namespace = Child{}, NamespaceTerminating }, gone, false},
 		{"the CRD going", func(in *Input) { in.Child, in.CRD = Child{}, CRD{Reason: "the CRD is being deleted"} }, gone, false},
 		{"the source not read", func(in *Input) { in.Child, in.Desired, in.Known = Child{}, nil, false }, gone, false},

@@ -41,6 +41,8 @@ func TestDependencyOf(t *testing.T) {
 		{"the tier in the file as it is by default", func(in *Input) { in.Desired.Tier, in.Live.Spec.Tier = new("dev"), "" }, ""},
 		{"an empty tier, as in the file", func(in *Input) { in.Desired.Tier, in.Live.Spec.Tier = new(""), "" }, ""},
 		{"an empty tier in the file alone", func(in *Input) { in.Desired.Tier = new("") }, notItsFile},
+		{"an empty tier in the file, and by default", func(in *Input) { in.Desired.Tier, in.Live.Spec.Tier = new(""), "" }, ""},
+		{"an empty tier in the file, and another one live", func(in *Input) { in.Desired.Tier, in.Live.Spec.Tier = new(""), "prod" }, notItsFile},
 		{"a tier no longer in the file", func(in *Input) { in.Live.Fields.Tier = true }, notItsFile},
 		{"somebody has taken a field, with the value of the file", func(in *Input) { withStatusOf(in, liveState(taken)) }, ""},
 		{"a label differs", func(in *Input) { in.Desired.Labels = with(in.Desired.Labels, "team", "a") }, ""},

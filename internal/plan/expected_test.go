@@ -66,10 +66,15 @@ func first(table []row, s situation) (e ending, ok bool) {
 	return ending{}, false
 }
 
+// isForsaken: another source's, which isn't cleaned up there.
+var isForsaken = both(is(cleaningOthers), among(overdue))
+
+var isOthers = both(is(otherSources, cleaningOthers), not(isForsaken))
+
 // Whose objects are never touched, not even to clean up.
 var othersObjects = []row{
-	{"another source's, named by our file", both(is(otherSources, cleaningOthers), not(says(unknown, removed))), ending{action: Requeue, isError: true}},
-	{"another source's", is(otherSources, cleaningOthers), ending{action: Noop}},
+	{"another source's, named by our file", both(isOthers, not(says(unknown, removed))), ending{action: Requeue, isError: true}},
+	{"another source's", isOthers, ending{action: Noop}},
 	{"deleted by hand as it was made", both(both(is(cleaningUnlabelled), says(unknown, removed)), unlabelledOff), ending{action: Noop}},
 }
 
@@ -79,7 +84,8 @@ var untouchable = []row{
 	{"suspended on the object", is(suspendedLive), ending{action: Noop, suspended: true}},
 	{"suspended in the file", says(suspendedByFile), ending{action: Noop, suspended: true}},
 	{"nowhere", both(is(absent), says(unknown, removed, broken, brokenTwice)), ending{action: Noop}},
-	{"nobody's and not asked for", both(both(is(unlabelled, labelOnly, handApplied), says(unknown, removed, broken, brokenTwice)), unlabelledOff), ending{action: Noop}},
+	{"nobody's and not asked for", both(both(is(unlabelled, labelOnly, handApplied, restored), says(unknown, removed, broken, brokenTwice)), unlabelledOff), ending{action: Noop}},
+	{"before the first look at the files", among(unread), ending{action: Requeue}},
 	{"no CRD", func(s situation) bool { return s.crdAway }, ending{action: Requeue}},
 	{"not created before the source is known", both(is(absent), says(unknownEqual, unknownImage)), ending{action: Requeue}},
 }
@@ -124,36 +130,36 @@ const (
 var applied = map[int][liveKinds]int{
 	unknownEqual: {
 		absent: spec, inSync: none, edited: spec, taken: meta, unlabelled: meta, labelOnly: meta,
-		finalized: meta, clientSide: meta, handApplied: meta, pruneDisabled: none,
+		finalized: meta, clientSide: meta, handApplied: meta, pruneDisabled: none, restored: none,
 	},
 	unknownImage: {
 		absent: spec, inSync: spec, edited: spec, taken: spec, unlabelled: spec, labelOnly: spec,
-		finalized: spec, clientSide: spec, handApplied: spec, pruneDisabled: spec,
+		finalized: spec, clientSide: spec, handApplied: spec, pruneDisabled: spec, restored: spec,
 	},
 	equal: {
 		absent: spec, inSync: none, edited: spec, taken: meta, unlabelled: meta, labelOnly: meta,
-		finalized: meta, clientSide: meta, handApplied: meta, pruneDisabled: none,
+		finalized: meta, clientSide: meta, handApplied: meta, pruneDisabled: none, restored: none,
 	},
 	otherImage: {
 		absent: spec, inSync: spec, edited: spec, taken: spec, unlabelled: spec, labelOnly: spec,
-		finalized: spec, clientSide: spec, handApplied: spec, pruneDisabled: spec,
+		finalized: spec, clientSide: spec, handApplied: spec, pruneDisabled: spec, restored: spec,
 	},
 	// What kubectl held alone goes once it is ours, and stays as long as it isn't.
 	replicasGone: {
 		absent: spec, inSync: spec, edited: spec, taken: spec, unlabelled: meta, labelOnly: meta,
-		finalized: spec, clientSide: spec, handApplied: spec, pruneDisabled: spec,
+		finalized: spec, clientSide: spec, handApplied: spec, pruneDisabled: spec, restored: spec,
 	},
 	labelDiffers: {
 		absent: spec, inSync: meta, edited: spec, taken: meta, unlabelled: meta, labelOnly: meta,
-		finalized: meta, clientSide: meta, handApplied: meta, pruneDisabled: meta,
+		finalized: meta, clientSide: meta, handApplied: meta, pruneDisabled: meta, restored: meta,
 	},
 	annotationDiffers: {
 		absent: spec, inSync: meta, edited: spec, taken: meta, unlabelled: meta, labelOnly: meta,
-		finalized: meta, clientSide: meta, handApplied: meta, pruneDisabled: meta,
+		finalized: meta, clientSide: meta, handApplied: meta, pruneDisabled: meta, restored: meta,
 	},
 	finalizerNamed: {
 		absent: spec, inSync: meta, edited: spec, taken: meta, unlabelled: meta, labelOnly: meta,
-		finalized: none, clientSide: meta, handApplied: meta, pruneDisabled: meta,
+		finalized: none, clientSide: meta, handApplied: meta, pruneDisabled: meta, restored: meta,
 	},
 }
 
@@ -242,7 +248,9 @@ func cleaned(s situation) situation {
 	return s
 }
 
-var isCleaned = is(cleaning, cleaningShared, cleaningSuspended, cleaningUnlabelled)
+func isCleaned(s situation) bool {
+	return is(cleaning, cleaningShared, cleaningSuspended, cleaningUnlabelled)(s) || isForsaken(s)
+}
 
 // Live objects that are deleted when their file is gone, if nothing keeps them.
 var ours = is(inSync, edited, taken, finalized, clientSide)
@@ -313,6 +321,9 @@ func expectedLive(s situation) ending {
 	if over {
 		return withStatus(s, e, none)
 	}
+	if isHeldBack(s) {
+		return expectedHeldBack(s, e)
+	}
 	e, change, over := expectedSpec(s, e)
 	if over {
 		return e
@@ -333,6 +344,24 @@ func expectedNamespace(s situation) (e ending, over bool) {
 		return e.then(Requeue, Namespace, true, "Failed"), true
 	}
 	return e, false
+}
+
+// isHeldBack: a file asks for what is nobody's while nothing new may become ours.
+var isHeldBack = both(both(is(unlabelled, labelOnly, handApplied, restored), among(creationHeld)), func(s situation) bool {
+	_, named := applied[s.desired]
+	return named
+})
+
+// expectedHeldBack is the end of an object that isn't taken over: it stays one that
+// is made by hand, and waits.
+func expectedHeldBack(s situation, e ending) ending {
+	if s.onlyLabelled {
+		return e.then(Requeue, WebService, false, "")
+	}
+	if e = expectedChild(s, e, none); !e.isError {
+		e.action, e.target = Requeue, WebService
+	}
+	return withStatus(s, e, none)
 }
 
 // isContested: the image is among what an apply would change.
@@ -388,7 +417,7 @@ func expectedAdoption(s situation, e ending) (end ending, live int) {
 // be deleted, that isn't the end.
 func isWell(s situation) ending {
 	action := Noop
-	if both(both(ours, says(removed)), among(unjudged, due, held, heldUnready, childContested))(s) {
+	if both(both(ours, says(removed)), among(unjudged, due, held, heldUnready, childContested, overdue))(s) {
 		action = Requeue
 	}
 	end := ending{}.then(action, WebService, false, "Reconciled")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -27,7 +28,16 @@ type Fields struct {
 	// ClientSide: kubectl's client-side apply owns fields of its own, which a file
 	// that doesn't state them any more couldn't release.
 	ClientSide bool
+	// Restored: no apply of ours that owns the source label can be one of this very
+	// object, since the object is younger. Somebody has copied the managed fields of
+	// another, as backups do.
+	Restored bool
 }
+
+// stampedBefore is how much older than its object an apply may be that made it. The
+// server notes the time of the apply first and that of the creation last, and
+// webhooks may keep it waiting in between.
+const stampedBefore = time.Minute
 
 // HasLabel says whether our own apply owns the label key.
 func (f *Fields) HasLabel(key string) bool {
@@ -35,11 +45,12 @@ func (f *Fields) HasLabel(key string) bool {
 	return ok
 }
 
-// OwnedFields reads the entries of an object's managedFields. An entry that
-// can't be read is an error: guessing at ownership would release or take
-// fields that it shouldn't.
-func OwnedFields(entries []metav1.ManagedFieldsEntry) (Fields, error) {
+// OwnedFields reads the entries of the managedFields of an object that was created
+// then. An entry that can't be read is an error: guessing at ownership would
+// release or take fields that it shouldn't.
+func OwnedFields(entries []metav1.ManagedFieldsEntry, created time.Time) (Fields, error) {
 	var f Fields
+	genuine := false
 	for i := range entries {
 		e := &entries[i]
 		if e.FieldsV1 == nil || e.Subresource == "status" {
@@ -52,12 +63,20 @@ func OwnedFields(entries []metav1.ManagedFieldsEntry) (Fields, error) {
 		// Scaling writes spec by way of a subresource, and so may others.
 		if e.Manager == v1.Manager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == "" {
 			f.take(&set)
+			genuine = genuine || set.hasLabel(v1.SourceLabel) && !predates(e, created)
 		} else {
 			f.note(&set, e.Manager)
 			f.ClientSide = f.ClientSide || isClientSide(e) && set.stated()
 		}
 	}
+	f.Restored = !genuine && f.HasLabel(v1.SourceLabel)
 	return f, nil
+}
+
+// predates is true for an entry that can't be of the object that was created then.
+// One without a time may be.
+func predates(e *metav1.ManagedFieldsEntry, created time.Time) bool {
+	return e.Time != nil && e.Time.Time.Before(created.Add(-stampedBefore))
 }
 
 // isClientSide is true for what kubectl apply writes without --server-side.
@@ -83,6 +102,11 @@ type fieldSet struct {
 func (s *fieldSet) stated() bool {
 	return s.Spec.Image != nil || s.Spec.Replicas != nil || s.Spec.Tier != nil ||
 		len(s.Metadata.Labels) > 0 || len(s.Metadata.Annotations) > 0
+}
+
+func (s *fieldSet) hasLabel(key string) bool {
+	_, ok := s.Metadata.Labels["f:"+key]
+	return ok
 }
 
 // take adds an entry of ours: there is one for each API version that we applied with.

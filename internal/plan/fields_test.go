@@ -3,6 +3,7 @@ package plan
 import (
 	"reflect"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -87,7 +88,7 @@ func TestOwnedFields(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := OwnedFields(c.entries)
+			got, err := OwnedFields(c.entries, longAgo.Time)
 			if err != nil || !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got %+v, %v\nwant %+v", got, err, c.want)
 			}
@@ -104,11 +105,57 @@ func TestOwnedFieldsThatCantBeRead(t *testing.T) {
 	} {
 		got, err := OwnedFields([]metav1.ManagedFieldsEntry{
 			entry("webservice-controller", "Apply", "", oursApplied), entry("odd-tool", "Update", "", fields),
-		})
+		}, longAgo.Time)
 		if err == nil || !reflect.DeepEqual(got, Fields{}) {
 			t.Errorf("%s: %+v, %v; want no fields and an error", name, got, err)
 		} else if want := "managedFields of odd-tool: "; len(err.Error()) <= len(want) || err.Error()[:len(want)] != want {
 			t.Errorf("%s: the error %q doesn't name the manager", name, err)
+		}
+	}
+}
+
+// TestRestored: an apply that is more than a minute older than the object was one of
+// another object. The times are seconds before the object's creation.
+func TestRestored(t *testing.T) {
+	t.Parallel()
+	const source, team = `{"f:metadata":{"f:labels":{"f:webservice.labhub.io/source":{}}}}`, `{"f:metadata":{"f:labels":{"f:team":{}}}}`
+	at := func(seconds int, e metav1.ManagedFieldsEntry) metav1.ManagedFieldsEntry {
+		e.Time = new(metav1.NewTime(longAgo.Add(-time.Duration(seconds) * time.Second)))
+		return e
+	}
+	ours := func(fields string) metav1.ManagedFieldsEntry {
+		return entry("webservice-controller", "Apply", "", fields)
+	}
+	for _, c := range []struct {
+		name    string
+		entries []metav1.ManagedFieldsEntry
+		want    bool
+	}{
+		{"no entries", nil, false},
+		{"as old as the object", []metav1.ManagedFieldsEntry{at(0, ours(source))}, false},
+		{"younger than the object", []metav1.ManagedFieldsEntry{at(-3600, ours(source))}, false},
+		{"a minute older", []metav1.ManagedFieldsEntry{at(60, ours(source))}, false},
+		{"more than a minute older", []metav1.ManagedFieldsEntry{at(61, ours(source))}, true},
+		{"much older", []metav1.ManagedFieldsEntry{at(86400, ours(source))}, true},
+		{"without a time", []metav1.ManagedFieldsEntry{ours(source)}, false},
+		{"two old ones", []metav1.ManagedFieldsEntry{at(61, ours(source)), at(3600, ours(source))}, true},
+		{"an old one, then a new one", []metav1.ManagedFieldsEntry{at(61, ours(source)), at(0, ours(source))}, false},
+		{"a new one, then an old one", []metav1.ManagedFieldsEntry{at(0, ours(source)), at(61, ours(source))}, false},
+		{"an old one, and one without a time", []metav1.ManagedFieldsEntry{at(61, ours(source)), ours(source)}, false},
+		{"an old one, and a new one of another label", []metav1.ManagedFieldsEntry{at(61, ours(source)), at(0, ours(team))}, true},
+		{"a new one, and an old one of another label", []metav1.ManagedFieldsEntry{at(0, ours(source)), at(61, ours(team))}, false},
+		{"an old one of another label", []metav1.ManagedFieldsEntry{at(61, ours(team))}, false},
+		{"an old one, and a new one of another manager", []metav1.ManagedFieldsEntry{
+			at(61, ours(source)), at(0, entry("kubectl", "Apply", "", source)),
+		}, true},
+		{"an old one, and a new write of the status", []metav1.ManagedFieldsEntry{
+			at(61, ours(source)), at(0, entry("webservice-controller", "Update", "status", statusWritten)),
+		}, true},
+		{"an old one of another manager", []metav1.ManagedFieldsEntry{at(61, entry("kubectl", "Apply", "", source))}, false},
+	} {
+		got, err := OwnedFields(c.entries, longAgo.Time)
+		if err != nil || got.Restored != c.want {
+			t.Errorf("%s: restored %t, %v; want %t", c.name, got.Restored, err, c.want)
 		}
 	}
 }

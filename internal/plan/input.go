@@ -14,6 +14,9 @@ type Input struct {
 	Key    Key
 	Policy *Policy
 
+	// Unread is true until the source was looked at for the first time, whatever came
+	// of it. A file may ask for the object to be left alone.
+	Unread bool
 	// Known is false until the source was read whole for the first time. Until
 	// then a missing Desired means nothing, and nothing is created.
 	Known bool
@@ -26,11 +29,16 @@ type Input struct {
 	Live  Live
 	Child Child
 
+	// Overdue is what Live.Overdue says now. It counts only for an object of another
+	// source, whose own controller should have let it go by then.
+	Overdue bool
+
 	// Removal is the guard's word where no file names the live object. It counts
 	// only for an object of ours that the files, read whole, don't name and that
 	// nothing keeps, whatever it says.
 	Removal Removal
-	// CreationHeld: a size rule holds deletions, so nothing new is created.
+	// CreationHeld: a size rule holds deletions, so nothing new becomes ours: neither
+	// by creating it nor by taking over what is nobody's.
 	CreationHeld bool
 	// Dependencies are the objects that have to be done before this one's
 	// ConfigMap is made: one for each key of DependsOn.

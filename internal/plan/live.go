@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,6 +25,15 @@ func (l *Live) Exists() bool { return l.WebService != nil }
 // for its finalizers.
 func (l *Live) Terminating() bool { return l.Exists() && l.DeletionTimestamp != nil }
 
+// CleanupGrace is how long the object of another source is left to that source's
+// own controller when it is deleted.
+const CleanupGrace = time.Minute
+
+// Overdue is true for an object that has been terminating for longer than CleanupGrace.
+func (l *Live) Overdue(now time.Time) bool {
+	return l.Terminating() && now.Sub(l.DeletionTimestamp.Time) > CleanupGrace
+}
+
 // Suspended is true where the live object asks to be left alone. A value that
 // we don't know counts as well: that is the safe side.
 func (l *Live) Suspended() bool {
@@ -42,11 +53,15 @@ func (l *Live) Replicas() int32 {
 }
 
 // Tier is spec.tier, or the default where the server filled in none.
-func (l *Live) Tier() string {
-	if l.Spec.Tier == "" {
+func (l *Live) Tier() string { return tierOf(l.Spec.Tier) }
+
+// tierOf is what the ConfigMap of an object with that tier says. An empty one can't
+// be told from none.
+func tierOf(tier string) string {
+	if tier == "" {
 		return defaultTier
 	}
-	return l.Spec.Tier
+	return tier
 }
 
 // A CRD made by hand may declare no defaults.
@@ -60,7 +75,8 @@ type Belongs int
 
 // Whose an object may be. The zero value is Nobodys.
 const (
-	// Nobodys: no source put it there, or the one that did was made to let go.
+	// Nobodys: no source put it there, or the one that did was made to let go. So is
+	// a copy of an object of ours until our own apply has changed it.
 	Nobodys Belongs = iota
 	// Ours: the label has our name and our own apply wrote it.
 	Ours
@@ -79,7 +95,7 @@ func (l *Live) BelongsTo(name string) Belongs {
 		return Nobodys
 	case label != name:
 		return Anothers
-	case l.Fields.HasLabel(v1.SourceLabel):
+	case l.Fields.HasLabel(v1.SourceLabel) && !l.Fields.Restored:
 		return Ours
 	}
 	return Nobodys

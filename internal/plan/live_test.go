@@ -1,6 +1,9 @@
 package plan
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestBelongsTo(t *testing.T) {
 	t.Parallel()
@@ -26,8 +29,28 @@ func TestBelongsTo(t *testing.T) {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
+	for label, want := range map[string]Belongs{sourceName: Nobodys, "other": Anothers} {
+		live := liveState(restored)
+		live.Labels[sourceLabel] = label
+		if got := live.BelongsTo(sourceName); got != want {
+			t.Errorf("restored, with the label %s: %d, want %d", label, got, want)
+		}
+	}
 	if got := new(Live).BelongsTo(sourceName); got != Nobodys {
 		t.Errorf("no object: %d, want %d", got, Nobodys)
+	}
+}
+
+func TestOverdue(t *testing.T) {
+	t.Parallel()
+	deleted := liveState(cleaning)
+	for after, want := range map[time.Duration]bool{0: false, time.Minute: false, time.Minute + 1: true, time.Hour: true, -time.Hour: false} {
+		if got := deleted.Overdue(longAgo.Add(after)); got != want {
+			t.Errorf("%s after its deletion: overdue %t, want %t", after, got, want)
+		}
+	}
+	if live := liveState(finalized); live.Overdue(startNow) || new(Live).Overdue(startNow) {
+		t.Error("overdue without having been deleted")
 	}
 }
 

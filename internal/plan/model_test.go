@@ -292,7 +292,7 @@ func (w *world) delete(s *Step) {
 	if _, suspended := ws.Annotations["webservice.labhub.io/reconcile"]; kept || suspended {
 		w.t.Error("deleted in spite of its annotations")
 	}
-	if ws.Labels[sourceLabel] != sourceName || !slices.Contains(in.Live.Fields.Labels, sourceLabel) {
+	if ws.Labels[sourceLabel] != sourceName || in.Live.Fields.Restored || !slices.Contains(in.Live.Fields.Labels, sourceLabel) {
 		w.t.Error("somebody else's object was deleted")
 	}
 	if w.server.holdsDeleted {

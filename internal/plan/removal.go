@@ -98,6 +98,8 @@ func unnamed(in *Input, belongs Belongs, r readiness) verdict {
 	switch removal := in.removal(); {
 	case !in.Known:
 		v.Reason = "the source hasn't been read whole yet, so the object is kept as it is"
+	case belongs != Ours && in.Live.Fields.Restored:
+		v.Reason = "no file: restored from a copy of another object, and its ConfigMap and status are as they should be"
 	case belongs != Ours:
 		v.Reason = "no file: made by hand, and its ConfigMap and status are as they should be"
 	case removal.State == RemovalKept:

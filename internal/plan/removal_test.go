@@ -61,6 +61,8 @@ func TestRemoval(t *testing.T) {
 			Decision{Action: Noop, Reason: "the source hasn't been read whole yet, so the object is kept as it is"}},
 		{"allowed, and made by hand", and(isAllowed, func(in *Input) { in.Live.Fields.Labels = nil }), StepNone,
 			Decision{Action: Noop, Reason: "no file: made by hand, and its ConfigMap and status are as they should be"}},
+		{"allowed, and restored from a copy", and(isAllowed, live(restored)), StepNone,
+			Decision{Action: Noop, Reason: "no file: restored from a copy of another object, and its ConfigMap and status are as they should be"}},
 		{"allowed, and another source's", and(isAllowed, live(otherSources)), StepNone, Decision{Action: Noop, Reason: `the object belongs to the source "other"`}},
 		{"allowed, and deleted by somebody", and(isAllowed, live(terminating)), StepNone,
 			Decision{Action: Requeue, Reason: "the object is being deleted and waits for the finalizer " + toolHold, After: 5 * time.Second}},

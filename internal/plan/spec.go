@@ -40,6 +40,28 @@ func create(in *Input) verdict {
 // look smaller.
 func heldBack(on Target, r readiness) verdict { return wait(on, "waits for held deletions", r) }
 
+// heldFromTaking: a file asks for an object that is nobody's, while deletions are
+// held. Taking it over would make their share smaller, as creating one would.
+func heldFromTaking(in *Input, belongs Belongs) bool {
+	return in.CreationHeld && belongs == Nobodys && in.file() != nil
+}
+
+// notTaken is the verdict on an object that isn't taken over yet. It is looked after
+// as it is, if such objects are.
+func notTaken(in *Input, belongs Belongs) verdict {
+	if !in.Policy.Unlabelled {
+		return heldBack(WebService, readiness{})
+	}
+	child := judgeDependencies(in)
+	if child.Action == "" {
+		child = judgeChild(in, belongs)
+	}
+	if !child.Verdict() || child.Error {
+		return child
+	}
+	return heldBack(WebService, child.ready)
+}
+
 func update(in *Input, changes []Change) verdict {
 	step := Step{
 		Kind:            StepApply,

@@ -95,6 +95,7 @@ const (
 	clientSide    // in sync, and kubectl's client-side apply left an annotation of its own
 	handApplied   // made by hand, with kubectl's client-side apply
 	pruneDisabled // in sync, with the annotation that keeps it
+	restored      // in sync, but all our own applies are of an earlier object
 
 	cleaning           // deleted, waits for our finalizer
 	cleaningShared     // the same, with another tool's finalizer on both sides of ours
@@ -135,6 +136,8 @@ func liveState(kind int) Live {
 		ws.DeletionTimestamp, ws.Finalizers = &longAgo, []string{toolHold}
 	case suspendedLive:
 		ws.Annotations["webservice.labhub.io/reconcile"] = "disabled"
+	case restored:
+		ours.Restored = true
 	case pruneDisabled:
 		ws.Annotations["webservice.labhub.io/prune"] = "disabled"
 	case finalized:
@@ -326,6 +329,8 @@ const (
 	dependencyUnready // or not
 	specContested     // somebody else keeps changing the image
 	childContested    // or the ConfigMap
+	unread            // no look at the source has ended yet
+	overdue           // what is deleted has been so for long
 	extraKinds
 )
 
@@ -341,7 +346,7 @@ func extra(in *Input, kind int) {
 		allowedButOff: {State: RemovalAllowed, Reason: "its file is gone"},
 	}
 	in.Removal = removals[kind]
-	in.CreationHeld = kind == creationHeld
+	in.CreationHeld, in.Unread, in.Overdue = kind == creationHeld, kind == unread, kind == overdue
 	switch db := (Dependency{Key: Key{Namespace: "crd-lab", Name: "db"}}); kind {
 	case dependencyReady:
 		db.Ready = true
@@ -359,16 +364,18 @@ func extra(in *Input, kind int) {
 // matters says what else is walked with each file.
 func matters(desired, kind int) bool {
 	switch desired {
-	case unknown, unknownEqual, brokenTwice:
+	case unknown:
+		return in(kind, []int{plain, allowed, unread, overdue})
+	case unknownEqual, brokenTwice:
 		return kind == plain || kind == allowed
 	case removed:
-		return kind <= heldUnready || kind == childContested
+		return kind <= heldUnready || kind == childContested || kind == overdue
 	case broken:
-		return in(kind, []int{plain, allowed, dependencyUnready, childContested})
+		return in(kind, []int{plain, allowed, dependencyUnready, childContested, overdue})
 	case equal:
-		return kind == plain || kind >= creationHeld || kind == allowed
+		return kind == plain || kind >= creationHeld && kind != unread || kind == allowed
 	case unknownImage, otherImage, replicasGone, finalizerNamed:
-		return kind == plain || kind >= creationHeld
+		return kind == plain || kind >= creationHeld && kind < unread
 	}
 	return kind == plain
 }

@@ -1,0 +1,54 @@
+package kube
+
+import (
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// mostWords is how much of a refusal's text is read.
+const mostWords = 64 << 10
+
+// ownPace makes an error of an answer that says to come again later. client-go
+// would come again by itself, up to ten times and for each request, past the
+// backoff of the object that the request is for.
+func ownPace(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		answer, err := next.RoundTrip(req)
+		if err != nil || answer.StatusCode != http.StatusTooManyRequests && answer.StatusCode < http.StatusInternalServerError {
+			return answer, err
+		}
+		seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
+		if err != nil {
+			return answer, nil // client-go doesn't come again either
+		}
+		defer func() { _ = answer.Body.Close() }()
+		return nil, apierrors.NewGenericServerResponse(answer.StatusCode, req.Method, schema.GroupResource{}, "", words(answer), seconds, true)
+	})
+}
+
+// words is what an answer says for people; "" where it isn't for them.
+func words(answer *http.Response) string {
+	text, err := io.ReadAll(io.LimitReader(answer.Body, mostWords))
+	if err != nil {
+		return ""
+	}
+	switch kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")); {
+	case kind == runtime.ContentTypeJSON:
+		var status metav1.Status
+		if json.Unmarshal(text, &status) == nil {
+			return status.Message
+		}
+	case strings.HasPrefix(kind, "text/"):
+		return strings.TrimSpace(string(text))
+	}
+	return ""
+}
