@@ -108,7 +108,7 @@ func TestVerifyOfOneObjectLeavesTheLabsFiles(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.writeServices("nginx:1.27", "checkout", "billing")
-	l.onceOK("--source=" + l.elsewhere("billing", "nginx:1.26"))
+	l.onceOK("--source=" + l.anotherSource("billing", "nginx:1.26"))
 	billing := l.versionOf("billing")
 
 	const desired = `"desired":{"image":"nginx:1.27","replicas":2,"tier":"dev"}`
@@ -138,8 +138,8 @@ func TestVerifyOfOneObjectLeavesTheLabsFiles(t *testing.T) {
 	}
 }
 
-// elsewhere is a directory with one file, for the same source.
-func (l *lab) elsewhere(name, image string) string {
+// anotherSource is a directory with one file, for the same source.
+func (l *lab) anotherSource(name, image string) string {
 	l.Helper()
 	dir := l.TempDir()
 	l.must(os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(service(name, image)), 0o644))
