@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// varied are the values that differ from run to run: uids, digests, resource
+// varied holds names, the values that differ from run to run: uids, digests, resource
 // versions. What is equal on the page must be equal in the run, and what differs
 // there must differ.
 type varied struct {
@@ -19,7 +19,7 @@ func newVaried() *varied { return &varied{map[string]string{}, map[string]string
 
 // compare wants that a command printed what a page shows, line by line. A "…" in a
 // line stands for anything, as a line of its own for any lines. Times, ages and the
-// width of gaps don't count, and names count as names do.
+// width of gaps don't count; names do, by what they stand for.
 func (n *varied) compare(page, run string) error {
 	rest := strings.Split(strings.TrimSpace(run), "\n")
 	skip := false
