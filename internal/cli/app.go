@@ -90,7 +90,7 @@ func newApp(cmd *cobra.Command, p *Process, why purpose) (*app, error) {
 	}
 	rc, err := kube.LoadConfig(cfg.Kubeconfig, cfg.Context, p.Version)
 	if err != nil {
-		return nil, usage(err)
+		return nil, badKubeconfig(err)
 	}
 	c := newConsole(p)
 	a := &app{process: p, cfg: cfg, console: c, log: newLogger(c, cfg.Log)}
@@ -104,7 +104,7 @@ func newApp(cmd *cobra.Command, p *Process, why purpose) (*app, error) {
 		return nil, usage(err)
 	}
 	if a.out, err = report.OpenOut(cfg.Out); err != nil {
-		return nil, failed(err)
+		return nil, badOut(err)
 	}
 	a.tellStart(rc.Host)
 	return a, nil

@@ -50,11 +50,11 @@ func approve(cmd *cobra.Command, p *Process, digest string) error {
 		return usagef("%s isn't a digest: write held_digest as the report has it, all of its 64 digits", strconv.Quote(digest))
 	}
 	r, err := report.Read(out)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return failed(fmt.Errorf("%w: start run, or name the out directory of the one that runs with --out", err))
-	}
-	if err != nil {
-		return failed(err)
+	case err != nil:
+		return failed(fmt.Errorf("%w: name the running controller's out directory with --out", err))
 	}
 	words := newApprovals(p, out)
 	if r.HeldDigest != digest {

@@ -45,7 +45,7 @@ func exportCommand(p *Process) *cobra.Command {
 		Example: "  webservice-controller export --to lab-state -n crd-lab\n" +
 			"  webservice-controller export --to lab-state -A --force\n" +
 			"  webservice-controller export --to - | webservice-controller validate -",
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runExport(cmd, p, &e) },
 	}
 	flags := cmd.Flags()
@@ -69,12 +69,14 @@ func (e *exporting) check(cmd *cobra.Command) error {
 	case e.to == toStdout:
 		return nil
 	}
-	if err := export.CheckDir(e.to); errors.Is(err, export.ErrNotDirectory) {
+	switch err := export.CheckDir(e.to); {
+	case err == nil:
+		return nil
+	case errors.Is(err, export.ErrNotDirectory):
 		return usagef("--to: %w; name another place", err)
-	} else if err != nil {
-		return failed(err)
+	default:
+		return failed(fmt.Errorf("--to: %w; name another place", err))
 	}
-	return nil
 }
 
 func runExport(cmd *cobra.Command, p *Process, e *exporting) error {
@@ -88,11 +90,11 @@ func runExport(cmd *cobra.Command, p *Process, e *exporting) error {
 	p.bridge(newLogger(newConsole(p), cfg.Log))
 	reader, err := p.reader(cfg.Kubeconfig, cfg.Context, exportPatience)
 	if err != nil {
-		return usage(err)
+		return badKubeconfig(err)
 	}
 	namespaces, err := e.namespaces(&cfg)
 	if err != nil {
-		return usage(err)
+		return badKubeconfig(err)
 	}
 	objects, err := liveObjects(cmd.Context(), reader, namespaces)
 	if err != nil {

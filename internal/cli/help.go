@@ -76,6 +76,15 @@ func knownCommand(root *cobra.Command, args []string) error {
 	return usagef("unknown command %q: %s", args[0], advice)
 }
 
+// noArgs refuses arguments, which cobra would call unknown commands.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usagef("%s takes no arguments, and %s is one: %s --help shows how it is called",
+		cmd.Name(), strconv.Quote(args[0]), cmd.CommandPath())
+}
+
 // help is the text that explains a command, for a screen of that width.
 type help struct {
 	strings.Builder

@@ -21,7 +21,7 @@ func onceCommand(p *Process) *cobra.Command {
 		Short: "Converge, write the report and stop",
 		Example: "  webservice-controller once --source desired\n" +
 			"  webservice-controller once --timeout 30s",
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if timeout <= 0 {
 				return usagef("--timeout %s isn't greater than 0: write a duration such as 2m", timeout)

@@ -2,12 +2,15 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"labhub.io/webservice-controller/internal/config"
+	"labhub.io/webservice-controller/internal/kube"
+	"labhub.io/webservice-controller/internal/report"
 )
 
 // checkPaths refuses settings under which we would read what we write, or that
@@ -35,6 +38,24 @@ func notAFile(cfg *config.Config) error {
 		return usagef("source.path %s is a file: name the directory that it is in", cfg.Source.Path)
 	}
 	return nil
+}
+
+// badOut says what to do about an out directory that can't be had. Of one that is in
+// use, the error says it itself.
+func badOut(err error) error {
+	if _, ok := errors.AsType[*report.WriteError](err); ok {
+		err = fmt.Errorf("%w: make it writable, or choose another directory with --out", err)
+	}
+	return failed(err)
+}
+
+// badKubeconfig says what to do about a kubeconfig that can't be used. Where there is
+// none, the error says it itself.
+func badKubeconfig(err error) error {
+	if errors.Is(err, kube.ErrNoCluster) {
+		return usage(err)
+	}
+	return usagef("%w: mend it, or choose another with --kubeconfig or --context", err)
 }
 
 // realPath is the absolute path with every link resolved that exists; what

@@ -40,7 +40,7 @@ func planCommand(p *Process) *cobra.Command {
 		Example: "  webservice-controller plan --source desired\n" +
 			"  webservice-controller plan --server\n" +
 			"  webservice-controller plan -o json | jq '.items[] | select(.action != \"noop\")'",
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if output != "text" && output != "json" {
 				return usagef("--output %s isn't known: write text or json", strconv.Quote(output))
@@ -98,7 +98,7 @@ func newPlanner(cmd *cobra.Command, p *Process, server bool) (*planner, error) {
 	}
 	rc, err := kube.LoadConfig(cfg.Kubeconfig, cfg.Context, p.Version)
 	if err != nil {
-		return nil, usage(err)
+		return nil, badKubeconfig(err)
 	}
 	cluster, err := kube.New(rc, kube.Options{
 		Namespaces: cfg.Namespaces.Only, InstallCRD: cfg.CRD.Install, CRD: manifests.CRD(),
@@ -187,8 +187,10 @@ func (t *planner) fault() error {
 	switch {
 	case s.Err != nil && s.Complete && t.cfg.Source.AllowEmpty:
 		return nil
+	case errors.Is(s.Err, source.ErrEmpty):
+		return errors.New(s.Err.Error() + ": put the files back, mend source.path, or set source.allowEmpty")
 	case s.Err != nil:
-		return errors.New(s.Err.Error()) // one sentence, not what it is made of
+		return errors.New(s.Doubt()) // which says what to do, too
 	case !s.Complete:
 		return errors.New("the source couldn't be read whole")
 	case len(s.Unsettled) > 0:

@@ -19,7 +19,7 @@ func TestCommandLine(t *testing.T) {
 		"version":             {[]string{"version"}, 0, "webservice-controller v9", ""},
 		"unknown command":     {[]string{"onec"}, 64, "", `unknown command "onec"`},
 		"unknown flag":        {[]string{"once", "--colour"}, 64, "", "unknown flag: --colour"},
-		"argument too many":   {[]string{"once", "x"}, 64, "", "unknown command"},
+		"argument too many":   {[]string{"once", "x"}, 64, "", `once takes no arguments, and "x" is one`},
 		"no time to wait":     {[]string{"once", "--timeout=0s"}, 64, "", "--timeout 0s"},
 		"unknown output form": {[]string{"validate", "-o", "xml"}, 64, "", `--output "xml"`},
 	} {

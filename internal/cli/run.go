@@ -15,7 +15,7 @@ func runCommand(p *Process) *cobra.Command {
 		Short: "Watch the source and the cluster, and keep the one as the other says",
 		Example: "  webservice-controller run --source desired\n" +
 			"  webservice-controller run --kubeconfig ~/.kube/config --context lab",
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, p) },
 	}
 }

@@ -55,6 +55,9 @@ func validate(cmd *cobra.Command, p *Process, paths []string, asJSON bool) error
 		paths = []string{cfg.Source.Path}
 	}
 	s, err := source.Check(cmd.Context(), paths, p.Stdin, sourceConfig(&cfg).Options)
+	if cmd.Context().Err() != nil {
+		return failed(errors.New("interrupted: not every file was checked"))
+	}
 	if err != nil {
 		return failed(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,7 +28,7 @@ func verifyCommand(p *Process) *cobra.Command {
 			"decision-2.json, rv-before.txt and rv-after.txt in the out directory tell of its ConfigMap.",
 		Example: "  webservice-controller verify --source desired\n" +
 			"  webservice-controller verify checkout -n crd-lab --out out",
-		Args: cobra.MaximumNArgs(1),
+		Args: oneNameAtMost,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if timeout <= 0 {
 				return usagef("--timeout %s isn't greater than 0: write a duration such as 2m", timeout)
@@ -44,6 +43,13 @@ func verifyCommand(p *Process) *cobra.Command {
 	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "the namespace of NAME (default source.namespace)")
 	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Minute, "how long each pass may wait for what isn't ready yet")
 	return cmd
+}
+
+func oneNameAtMost(_ *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usagef("verify takes one NAME, and %d were given: leave NAME away to verify all", len(args))
+	}
+	return nil
 }
 
 // objectOf is the one object that is asked for; the zero key is all of them.
@@ -151,7 +157,7 @@ func aMoment(ctx context.Context) error {
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return failed(fmt.Errorf("not proven: %w before the second pass", ctx.Err()))
+		return failed(errors.New("not proven: there was no second pass"))
 	case <-timer.C:
 		return nil
 	}

@@ -34,7 +34,7 @@ func versionCommand(p *Process) *cobra.Command {
 			"it uses, and, where one answers within two seconds, the version of the cluster.",
 		Example: "  webservice-controller version\n" +
 			"  webservice-controller version --client -o json",
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if output != "text" && output != "json" {
 				return usagef("--output %s isn't known: write text or json", strconv.Quote(output))
@@ -96,6 +96,8 @@ func printVersion(cmd *cobra.Command, p *Process, client, asJSON bool) error {
 	if !client {
 		server, err := serverVersion(cmd, p)
 		switch {
+		case cmd.Context().Err() != nil:
+			return failed(errors.New("interrupted: the cluster hasn't told its version yet; --client leaves it out"))
 		case codeOf(err) == exitUsage:
 			return err
 		case err != nil:

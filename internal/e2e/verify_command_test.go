@@ -312,7 +312,7 @@ func TestVerifyEndsAsOnceDoesWhereThereIsNothingToProve(t *testing.T) {
 		"a namespace without a name": {func(*lab) []string { return []string{"-n", "crd-lab"} },
 			64, false, []string{"-n crd-lab is the namespace of a NAME"}},
 		"two names": {func(*lab) []string { return []string{"a", "b"} },
-			64, false, []string{"accepts at most 1 arg"}},
+			64, false, []string{"takes one NAME"}},
 		"no time": {func(*lab) []string { return []string{"--timeout=-1s"} },
 			64, false, []string{"--timeout -1s isn't greater than 0"}},
 		"no kubeconfig": {func(l *lab) []string { l.kubeconfig = ""; return nil },
