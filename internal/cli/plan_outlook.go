@@ -37,6 +37,9 @@ const (
 func outlookOf(item *report.Item, steps []preview.Step, held bool) outlook {
 	o := outlook{item: item, steps: steps, held: held}
 	o.write()
+	if item.Suspended && len(steps) == 0 {
+		o.rest(waits(), "is left alone", "")
+	}
 	if item.Requeue == nil {
 		return o
 	}
@@ -95,11 +98,14 @@ func (o *outlook) rest(s sign, alone, after string) {
 type planSum struct {
 	written                           [isDeleted + 1]int
 	held, waiting, failing, unchanged int
+	suspended                         int
 }
 
 func (s *planSum) count(o *outlook) {
 	s.written[o.kind]++
 	switch {
+	case o.item.Suspended:
+		s.suspended++
 	case o.item.Requeue == nil:
 	case o.held:
 		s.held++
@@ -128,7 +134,7 @@ func (t *planText) sum(s *planSum, made *preview.Plan) {
 	}
 	first := firstLine(made.First)
 	if len(parts) == 0 && first == "" {
-		t.b.WriteString(t.screen.Paint(term.Bold, "No changes: ") + unchanged(s.unchanged) + "\n")
+		t.b.WriteString(t.screen.Paint(term.Bold, "No changes: ") + s.still(len(made.Report.Problems)) + "\n")
 		return
 	}
 	switch {
@@ -142,20 +148,38 @@ func (t *planText) sum(s *planSum, made *preview.Plan) {
 	if s.unchanged > 0 {
 		text += "; " + strconv.Itoa(s.unchanged) + " unchanged"
 	}
+	if s.suspended > 0 {
+		text += "; " + strconv.Itoa(s.suspended) + " suspended"
+	}
 	for _, line := range t.wrap(0, "Plan: "+text) {
 		t.b.WriteString(t.screen.Paint(term.Bold, line) + "\n")
 	}
 	t.tried(made)
 }
 
-func unchanged(n int) string {
-	switch n {
-	case 0:
-		return "there is no object, and no file asks for one."
-	case 1:
-		return "1 object is as it should be."
+// still says how things stand where nothing is to be done.
+func (s *planSum) still(problems int) string {
+	var parts []string
+	switch {
+	case s.unchanged == 1 && problems > 0:
+		parts = append(parts, "1 object stays as it is")
+	case s.unchanged > 1 && problems > 0:
+		parts = append(parts, strconv.Itoa(s.unchanged)+" objects stay as they are")
+	case s.unchanged == 1:
+		parts = append(parts, "1 object is as it should be")
+	case s.unchanged > 1:
+		parts = append(parts, strconv.Itoa(s.unchanged)+" objects are as they should be")
 	}
-	return strconv.Itoa(n) + " objects are as they should be."
+	if s.suspended > 0 {
+		parts = append(parts, strconv.Itoa(s.suspended)+" suspended")
+	}
+	if problems > 0 {
+		parts = append(parts, plural(problems, "problem")+" in the files to mend")
+	}
+	if parts == nil {
+		return "there is no object, and no file asks for one."
+	}
+	return strings.Join(parts, ", ") + "."
 }
 
 // firstLine says what comes before the objects; "" is nothing.

@@ -184,6 +184,7 @@ func TestPlanTextInColour(t *testing.T) {
 func TestPlanSums(t *testing.T) {
 	t.Parallel()
 	same := report.Item{Namespace: "shop", Name: "same", Action: report.ActionNoop}
+	asleep := report.Item{Namespace: "shop", Name: "asleep", Action: report.ActionNoop, Suspended: true, Reason: "suspended by the annotation"}
 	definition := preview.Step{Action: plan.Create, Target: "customresourcedefinition/x", Tried: true}
 	for _, c := range []struct {
 		name string
@@ -192,6 +193,10 @@ func TestPlanSums(t *testing.T) {
 	}{
 		{"nothing at all", preview.Plan{Report: &report.Report{}}, "No changes: there is no object, and no file asks for one."},
 		{"all as it should be", preview.Plan{Report: &report.Report{Items: []report.Item{same}}}, "No changes: 1 object is as it should be."},
+		{"something suspended", preview.Plan{Report: &report.Report{Items: []report.Item{same, asleep}}},
+			". shop/asleep is left alone\n    suspended by the annotation\n\nNo changes: 1 object is as it should be, 1 suspended."},
+		{"a problem", preview.Plan{Report: &report.Report{Items: []report.Item{same}, Problems: []report.Problem{{Path: "a.yaml", Message: "bad"}}}},
+			"No changes: 1 object stays as it is, 1 problem in the files to mend."},
 		{"the definition alone", preview.Plan{Report: &report.Report{Items: []report.Item{same}}, First: []preview.Step{definition}},
 			"Plan: the CRD to install; 1 unchanged\nThe API server has judged every write as a dry run."},
 	} {
