@@ -196,7 +196,7 @@ func TestPlanSums(t *testing.T) {
 		{"something suspended", preview.Plan{Report: &report.Report{Items: []report.Item{same, asleep}}},
 			". shop/asleep is left alone\n    suspended by the annotation\n\nNo changes: 1 object is as it should be, 1 suspended."},
 		{"a problem", preview.Plan{Report: &report.Report{Items: []report.Item{same}, Problems: []report.Problem{{Path: "a.yaml", Message: "bad"}}}},
-			"No changes: 1 object stays as it is, 1 problem in the files to mend."},
+			"No changes: 1 object stays as it is, 1 problem in the files to mend.\n! a.yaml: bad"},
 		{"the definition alone", preview.Plan{Report: &report.Report{Items: []report.Item{same}}, First: []preview.Step{definition}},
 			"Plan: the CRD to install; 1 unchanged\nThe API server has judged every write as a dry run."},
 	} {

@@ -17,6 +17,7 @@ import (
 
 	"labhub.io/webservice-controller/internal/labtest"
 	"labhub.io/webservice-controller/internal/report"
+	"labhub.io/webservice-controller/manifests"
 )
 
 // planFile is what plan prints as JSON.
@@ -438,6 +439,7 @@ spec:
 `
 
 func TestPlanWhereNothingCanBePlanned(t *testing.T) {
+	shared.Apply(t, manifests.CRD()) // else there is always that to do
 	l := newLab(t)
 	for _, c := range []struct {
 		name string
