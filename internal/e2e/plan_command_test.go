@@ -281,7 +281,7 @@ func planCases() []planCase {
 			change: func(l *lab) {
 				l.edit(webservices(), "checkout", `{"metadata": {"annotations": {"webservice.labhub.io/reconcile": "disabled"}}, "spec": {"image": "other"}}`)
 			},
-			tells: []string{"No changes: 3 objects"}},
+			tells: []string{"checkout is left alone", "No changes: 2 objects are as they should be, 1 suspended."}},
 	}
 }
 

@@ -187,11 +187,20 @@ func (w *walk) editConfigMap() string {
 		{"data": map[string]any{"image": "evil:1"}},
 		{"data": map[string]any{"more": "evil"}},
 		{"data": nil},
-		metadata("labels", v1.ManagedByLabel, nil),
-		{"metadata": map[string]any{"ownerReferences": nil}},
+		disown(key),
 	})
 	w.patch(configmaps(), key, edit)
 	return fmt.Sprintf("edit ConfigMap by hand: %s, %v", key, edit)
+}
+
+// disown takes away one of the two marks by which a ConfigMap is known to be a
+// child's, always the same one of a key: without both it is somebody else's, and
+// nothing that the controller does may end that.
+func disown(key plan.Key) map[string]any {
+	if key.Name[len(key.Name)-len(v1.ChildSuffix)-1]%2 == 0 {
+		return metadata("labels", v1.ManagedByLabel, nil)
+	}
+	return map[string]any{"metadata": map[string]any{"ownerReferences": nil}}
 }
 
 func (w *walk) wipeStatus() string {
