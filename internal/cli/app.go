@@ -159,18 +159,27 @@ func sourceConfig(cfg *config.Config) source.Config {
 	}
 }
 
+// policyOf is what the settings say about decisions: plan must decide as run does.
+func policyOf(cfg *config.Config) plan.Policy {
+	return plan.Policy{
+		SourceName: cfg.Source.Name, Unlabelled: cfg.Reconcile.Unlabelled, CreateNamespaces: cfg.Namespaces.Create,
+		Prune: plan.PrunePolicy{
+			Enabled: cfg.Prune.Enabled, After: cfg.Prune.After, AfterTakeover: cfg.Prune.AfterTakeover,
+			Recheck: cfg.Source.ScanInterval,
+		},
+	}
+}
+
+func backoffOf(cfg *config.Config) engine.Backoff {
+	return engine.Backoff{Initial: cfg.Reconcile.Backoff.Initial, Max: cfg.Reconcile.Backoff.Max}
+}
+
 func (a *app) engineOptions(why purpose) engine.Options {
 	cfg := &a.cfg
 	opts := engine.Options{
-		Policy: plan.Policy{
-			SourceName: cfg.Source.Name, Unlabelled: cfg.Reconcile.Unlabelled, CreateNamespaces: cfg.Namespaces.Create,
-			Prune: plan.PrunePolicy{
-				Enabled: cfg.Prune.Enabled, After: cfg.Prune.After, AfterTakeover: cfg.Prune.AfterTakeover,
-				Recheck: cfg.Source.ScanInterval,
-			},
-		},
+		Policy:       policyOf(cfg),
 		Workers:      cfg.Reconcile.Workers,
-		Backoff:      engine.Backoff{Initial: cfg.Reconcile.Backoff.Initial, Max: cfg.Reconcile.Backoff.Max},
+		Backoff:      backoffOf(cfg),
 		ScanInterval: cfg.Source.ScanInterval,
 		AllowEmpty:   cfg.Source.AllowEmpty,
 		SourcePath:   cfg.Source.Path,

@@ -12,7 +12,6 @@ import (
 	"labhub.io/webservice-controller/internal/config"
 	"labhub.io/webservice-controller/internal/engine"
 	"labhub.io/webservice-controller/internal/kube"
-	"labhub.io/webservice-controller/internal/plan"
 	"labhub.io/webservice-controller/internal/preview"
 	"labhub.io/webservice-controller/internal/report"
 	"labhub.io/webservice-controller/internal/source"
@@ -133,15 +132,9 @@ func (t *planner) plan(ctx context.Context) (*preview.Plan, error) {
 func (t *planner) options() preview.Options {
 	cfg := &t.cfg
 	return preview.Options{
-		Policy: plan.Policy{
-			SourceName: cfg.Source.Name, Unlabelled: cfg.Reconcile.Unlabelled, CreateNamespaces: cfg.Namespaces.Create,
-			Prune: plan.PrunePolicy{
-				Enabled: cfg.Prune.Enabled, After: cfg.Prune.After, AfterTakeover: cfg.Prune.AfterTakeover,
-				Recheck: cfg.Source.ScanInterval,
-			},
-		},
+		Policy:       policyOf(cfg),
 		Workers:      cfg.Reconcile.Workers,
-		Backoff:      engine.Backoff{Initial: cfg.Reconcile.Backoff.Initial, Max: cfg.Reconcile.Backoff.Max},
+		Backoff:      backoffOf(cfg),
 		ScanInterval: cfg.Source.ScanInterval,
 		AllowEmpty:   cfg.Source.AllowEmpty,
 		SourcePath:   cfg.Source.Path,
