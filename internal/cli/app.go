@@ -186,6 +186,7 @@ func (a *app) engineOptions(why purpose) engine.Options {
 		SourceStatus: a.source.Status,
 		Version:      a.process.Version,
 		Trigger:      why.trigger,
+		QuietHolds:   why.trigger == report.TriggerOnce,
 		Only:         why.only,
 		TakenOver:    func() time.Time { return a.lease.TakenOver() },
 		Rescan:       a.source.Rescan,
@@ -230,13 +231,13 @@ func (a *app) publish(r *report.Report) {
 		a.unwritten = err.Error()
 		a.log.Error("the report can't be written; the old one stays", "err", err)
 	}
-	a.tellReadiness()
+	a.tellReadiness(r.Role == report.RoleStandby)
 }
 
 // tellReadiness logs why we can't work when that is new, and that we can again.
 // What only takes its time at a start isn't worth a warning, and that nobody has
 // answered yet not even a line.
-func (a *app) tellReadiness() {
+func (a *app) tellReadiness(standby bool) {
 	err := a.engine.Ready()
 	why := ""
 	if err != nil {
@@ -244,6 +245,8 @@ func (a *app) tellReadiness() {
 	}
 	switch {
 	case why == a.unready:
+	case err == nil && standby:
+		a.log.Info("ready to take over")
 	case err == nil:
 		a.log.Info("ready")
 	case errors.Unwrap(err) != nil:

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strconv"
 	"time"
@@ -12,6 +11,7 @@ import (
 
 	"labhub.io/webservice-controller/internal/config"
 	"labhub.io/webservice-controller/internal/report"
+	"labhub.io/webservice-controller/internal/term"
 )
 
 func approveCommand(p *Process) *cobra.Command {
@@ -22,7 +22,7 @@ func approveCommand(p *Process) *cobra.Command {
 			"them under held. DIGEST is its held_digest, and held_command the whole command. What\n" +
 			"is allowed is exactly that set of objects: where another object is going as well, or\n" +
 			"one of them isn't any more, the digest is another one and this approval counts no more.",
-		Example: "  webservice-controller approve 4be4c8a0b4a7d4d2cf6d5f9e3c4d2f9a1f0f2b7c3d9e5a6b8c7d6e5f4a3b2c1d\n" +
+		Example: "  webservice-controller approve DIGEST\n" +
 			"  webservice-controller approve DIGEST --out /var/lib/webservice-controller",
 		Args: oneDigest,
 		RunE: func(cmd *cobra.Command, args []string) error { return approve(cmd, p, args[0]) },
@@ -64,7 +64,7 @@ func approve(cmd *cobra.Command, p *Process, digest string) error {
 	if err != nil {
 		return failed(err)
 	}
-	return tellApproved(p.Stdout, r)
+	return p.tellApproved(r)
 }
 
 // outDir is the out directory. Where a flag names it, settings aren't read: the
@@ -82,8 +82,9 @@ func outDir(cmd *cobra.Command, p *Process) (string, error) {
 func unknownDigest(r *report.Report, words *approvals) error {
 	switch n := len(r.Held); {
 	case r.HeldDigest != "":
-		return fmt.Errorf("no deletions are held under that digest: what is held now, %s, is approved by: %s",
-			plural(n, "deletion"), words.Command(r.HeldDigest))
+		command := words.Command(r.HeldDigest)
+		return advised(fmt.Errorf("no deletions are held under that digest: what is held now, %s, is approved by: %s",
+			plural(n, "deletion"), command), command)
 	case n > 0:
 		return fmt.Errorf("%s held, and approval can't help: mend the reason, which for %s/%s is: %s",
 			are(n, "deletion"), r.Held[0].Namespace, r.Held[0].Name, r.Held[0].Reason)
@@ -95,13 +96,21 @@ func unknownDigest(r *report.Report, words *approvals) error {
 	return errors.New("nothing is held, so there is nothing to approve")
 }
 
-func tellApproved(w io.Writer, r *report.Report) error {
-	text := fmt.Sprintf("approved: %s of the source %s\n", plural(len(r.Held), "deletion"), r.Source.Name)
+// tellApproved says what was allowed, each reason once.
+func (p *Process) tellApproved(r *report.Report) error {
+	errs := []error{p.printLine(term.Plain, fmt.Sprintf("approved: %s of the source %s", plural(len(r.Held), "deletion"), r.Source.Name))}
+	said := ""
 	for _, held := range r.Held {
-		text += "  " + oneLine(held.Namespace+"/"+held.Name+": "+held.Reason) + "\n"
+		text := "  " + held.Namespace + "/" + held.Name
+		if held.Reason != said {
+			text += ": " + held.Reason
+		}
+		said = held.Reason
+		errs = append(errs, p.printLine(term.Plain, text))
 	}
-	text += "It is done when the controller next looks, and void where anything about this set changes before.\n"
-	if _, err := io.WriteString(w, text); err != nil {
+	errs = append(errs, p.printLine(term.Plain,
+		"It is done when the controller next looks, and void where anything about this set changes before."))
+	if err := errors.Join(errs...); err != nil {
 		return failed(err)
 	}
 	return nil

@@ -173,7 +173,7 @@ func beginning(names []string, typed string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, typed) })
 }
 
-// flagText is the value of a flag, "" where the command has none of that name.
+// flagValue is the value of a flag, "" where the command has none of that name.
 func flagValue(cmd *cobra.Command, name string) string {
 	if flag := cmd.Flags().Lookup(name); flag != nil {
 		return flag.Value.String()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,7 +23,11 @@ const (
 // explain gives the commands their help, and whoever has mistyped one a hint.
 func (p *Process) explain(root *cobra.Command) {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%w: %s --help lists the flags", err, cmd.CommandPath())
+		advice := cmd.CommandPath() + " --help lists the flags"
+		if near := nearFlag(cmd, err); near != "" {
+			advice = "did you mean --" + near + "?"
+		}
+		return usagef("%w: %s", err, advice)
 	})
 	root.Version = p.Version
 	root.SetVersionTemplate(programName + " {{.Version}}\n")
@@ -74,6 +79,25 @@ func knownCommand(root *cobra.Command, args []string) error {
 		advice = "did you mean " + strings.Join(meant, " or ") + "?"
 	}
 	return usagef("unknown command %q: %s", args[0], advice)
+}
+
+// nearFlag is the flag that may be meant where err is about one that there isn't; ""
+// where none is near.
+func nearFlag(cmd *cobra.Command, err error) string {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return ""
+	}
+	// Which names are near is what cobra knows of commands.
+	names := &cobra.Command{SuggestionsMinimumDistance: cmd.Root().SuggestionsMinimumDistance}
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		names.AddCommand(&cobra.Command{Use: flag.Name, Run: func(*cobra.Command, []string) {}})
+	})
+	meant := names.SuggestionsFor(unknown.GetSpecifiedName())
+	if len(meant) == 0 {
+		return ""
+	}
+	return meant[0]
 }
 
 // noArgs refuses arguments, which cobra would call unknown commands.
@@ -187,6 +211,9 @@ func settingsOf(command string) []string {
 	case programName:
 		return nil
 	}
+	if command == "plan" {
+		return []string{"config", "context", "kubeconfig", "namespaces-only", "out", "source", "source-name", "source-namespace"}
+	}
 	return []string{"config", "context", "evidence", "kubeconfig", "namespaces-only", "out", "source", "source-name", "source-namespace"}
 }
 
@@ -249,7 +276,20 @@ func flagText(flag *pflag.Flag) string {
 	case slices.Contains([]string{"", "false", "[]"}, flag.DefValue):
 		return text
 	}
-	return text + " (default " + flag.DefValue + ")"
+	return text + " (default " + defaultText(flag) + ")"
+}
+
+// defaultText is a flag's default as a person would type it: 2m, not 2m0s.
+func defaultText(flag *pflag.Flag) string {
+	text := flag.DefValue
+	if flag.Value.Type() == "duration" {
+		for _, nothing := range []string{"m0s", "h0m"} {
+			if strings.HasSuffix(text, nothing) {
+				text = text[:len(text)-2]
+			}
+		}
+	}
+	return text
 }
 
 // exits lists the exit codes of a command.

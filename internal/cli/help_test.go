@@ -109,13 +109,16 @@ func TestHelpNamesWhatMatters(t *testing.T) {
 func TestSlips(t *testing.T) {
 	t.Parallel()
 	for line, says := range map[string]string{
-		"onec":           `unknown command "onec": did you mean once?`,
-		"exprot":         `unknown command "exprot": did you mean export?`,
-		"deploy":         `unknown command "deploy": webservice-controller --help lists all`,
-		"help onec":      `unknown command "onec": did you mean once?`,
-		"help once plan": "help explains one command at a time, and 2 are named",
-		"once --tiemout": "unknown flag: --tiemout: webservice-controller once --help lists the flags",
-		"export --to":    "flag needs an argument: --to: webservice-controller export --help lists the flags",
+		"onec":                `unknown command "onec": did you mean once?`,
+		"exprot":              `unknown command "exprot": did you mean export?`,
+		"deploy":              `unknown command "deploy": webservice-controller --help lists all`,
+		"help onec":           `unknown command "onec": did you mean once?`,
+		"help once plan":      "help explains one command at a time, and 2 are named",
+		"once --tiemout":      "unknown flag: --tiemout: did you mean --timeout?",
+		"run --prune-afer 3s": "unknown flag: --prune-afer: did you mean --prune-after?",
+		"once --colour":       "unknown flag: --colour: webservice-controller once --help lists the flags",
+		"once -z":             "unknown shorthand flag: 'z' in -z: webservice-controller once --help lists the flags",
+		"export --to":         "flag needs an argument: --to: webservice-controller export --help lists the flags",
 	} {
 		e := command(t, strings.Fields(line)...)
 		if e.code != 64 || e.stderr != "error: "+says+"\n" || e.stdout != "" {

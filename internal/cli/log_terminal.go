@@ -7,11 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"labhub.io/webservice-controller/internal/engine"
 	"labhub.io/webservice-controller/internal/term"
 )
 
-// terminalHandler writes a log for a person who looks on: a change on one line,
-// and what a person should look at in full, on as many as it takes.
+// terminalHandler writes a log for a person who looks on: each change and all that a
+// person should look at begins a line, and goes on below where it doesn't fit.
 type terminalHandler struct {
 	out    io.Writer
 	screen func() term.Screen
@@ -74,10 +75,9 @@ func (e *logEntry) take(key string) string {
 	return text
 }
 
-// format writes the record for the screen. What tells of a change is cut off at the
-// screen's edge, since the report has all of it; nothing else is.
+// format writes the record for the screen, on as many lines as it takes.
 func (e *logEntry) format(clock string, screen term.Screen) string {
-	if action := e.take("action"); action != "" && e.message == msgReconciled {
+	if action := e.take("action"); action != "" && e.message == engine.MsgReconciled {
 		return screen.Paint(term.Dim, clock) + " " + e.change(action, screen, len(clock)+1) + "\n"
 	}
 	mark, colour := "", term.Plain
@@ -109,11 +109,8 @@ func roomLeft(screen term.Screen, indent int) int {
 	return max(screen.Width-indent, 20)
 }
 
-// msgReconciled is what the engine says of a change.
-const msgReconciled = "reconciled"
-
-// change is one change on one line, such as
-// created webservice/checkout (crd-lab): the file asks for it.
+// change is one change, such as
+// created webservice crd-lab/checkout: the file asks for it.
 func (e *logEntry) change(action string, screen term.Screen, indent int) string {
 	done, colour := action, term.Plain
 	switch action {
@@ -124,9 +121,30 @@ func (e *logEntry) change(action string, screen term.Screen, indent int) string 
 	case "delete":
 		done, colour = "deleted", term.Red
 	}
-	namespace, _, _ := strings.Cut(e.take("object"), "/")
-	rest := " " + e.take("target") + " (" + namespace + "): " + e.take("reason")
-	return screen.Paint(colour, done) + term.Cut(term.Line(rest), roomLeft(screen, indent+len(done)))
+	kind, name, _ := strings.Cut(e.take("target"), "/")
+	if namespace, _, ok := strings.Cut(e.take("object"), "/"); ok && kind != "namespace" {
+		name = namespace + "/" + name
+	}
+	lines := term.Wrap(term.Line(done+" "+kind+" "+name+": "+e.take("reason")), roomLeft(screen, indent))
+	lines[0] = screen.Paint(colour, done) + lines[0][len(done):]
+	return strings.Join(lines, "\n"+strings.Repeat(" ", indent))
+}
+
+// rests is how the record tells of an object that waits or is suspended; "" for all
+// others. The reason begins with those words, or goes on after them.
+func (e *logEntry) rests() string {
+	if !slices.Contains([]string{engine.MsgWaits, engine.MsgSuspended}, e.message) {
+		return ""
+	}
+	reason := e.take("reason")
+	is := e.message
+	if is == engine.MsgSuspended {
+		is = "is " + is
+	}
+	if rest, ok := strings.CutPrefix(reason, e.message+" "); ok {
+		return is + " " + rest
+	}
+	return is + ": " + reason
 }
 
 // sentence is the message with what it is about. Names of attributes that say
@@ -134,6 +152,9 @@ func (e *logEntry) change(action string, screen term.Screen, indent int) string 
 func (e *logEntry) sentence() string {
 	object := e.take("object")
 	text := e.message
+	if rests := e.rests(); rests != "" {
+		return object + " " + rests
+	}
 	if at := e.take("at"); at != "" {
 		text = at // the place and what is wrong there: all that there is to say
 	}

@@ -47,19 +47,39 @@ func TestTheLogOnATerminal(t *testing.T) {
 	}{
 		"a creation": {
 			changed("create", "configmap/checkout-desired", "the ConfigMap doesn't exist"),
-			"12:04:05 created configmap/checkout-desired (crd-lab): the ConfigMap doesn't ex…\n",
+			"12:04:05 created configmap crd-lab/checkout-desired: the ConfigMap doesn't exist\n",
 		},
 		"a change that is told in more than a line": {
 			changed("update", "webservice/checkout", "spec.image is \"nginx:1.27\" and the file says \"nginx:1.28\""),
-			"12:04:05 updated webservice/checkout (crd-lab): spec.image is \"nginx:1.27\" and…\n",
+			"12:04:05 updated webservice crd-lab/checkout: spec.image is \"nginx:1.27\" and the\n         file says \"nginx:1.28\"\n",
 		},
 		"a deletion": {
 			changed("delete", "webservice/checkout", "its file is gone"),
-			"12:04:05 deleted webservice/checkout (crd-lab): its file is gone\n",
+			"12:04:05 deleted webservice crd-lab/checkout: its file is gone\n",
 		},
 		"a hostile change": {
 			changed("update", "webservice/checkout", hostile),
-			"12:04:05 updated webservice/checkout (crd-lab): " + `\x1b[2J\u009b31m\a\b\u202e erro…` + "\n",
+			"12:04:05 updated webservice crd-lab/checkout: " + `\x1b[2J\u009b31m\a\b\u202e error:` + "\n         mine\n",
+		},
+		"a new namespace": {
+			changed("create", "namespace/crd-lab", "a file names it"),
+			"12:04:05 created namespace crd-lab: a file names it\n",
+		},
+		"the definition": {
+			record(slog.LevelInfo, "reconciled", "action", "create", "target", "crd/webservices.apps.labhub.io", "reason", "WebServices need it"),
+			"12:04:05 created crd webservices.apps.labhub.io: WebServices need it\n",
+		},
+		"an object that waits": {
+			record(slog.LevelInfo, "waits", "object", "crd-lab/checkout", "reason", "waits for crd-lab/db: it isn't there yet"),
+			"12:04:05 crd-lab/checkout waits for crd-lab/db: it isn't there yet\n",
+		},
+		"an object that waits for time": {
+			record(slog.LevelInfo, "waits", "object", "crd-lab/checkout", "reason", "its file is gone"),
+			"12:04:05 crd-lab/checkout waits: its file is gone\n",
+		},
+		"a suspended object": {
+			record(slog.LevelInfo, "suspended", "object", "crd-lab/checkout", "reason", "suspended by the annotation x"),
+			"12:04:05 crd-lab/checkout is suspended by the annotation x\n",
 		},
 		"a clean-up": {
 			record(slog.LevelInfo, "cleaned up", "object", "crd-lab/ephemeral", "removed", "configmap/ephemeral-desired", "left", []string{}, "reason", "it is being deleted"),
@@ -111,7 +131,7 @@ func TestTheLogStandsOut(t *testing.T) {
 		record slog.Record
 		want   string
 	}{
-		"a creation": {changed("create", "webservice/a", "b"), "\x1b[32mcreated\x1b[0m webservice/a (crd-lab): b\n"},
+		"a creation": {changed("create", "webservice/a", "b"), "\x1b[32mcreated\x1b[0m webservice crd-lab/a: b\n"},
 		"a warning":  {record(slog.LevelWarn, "a"), "\x1b[33mwarning: a\x1b[0m\n"},
 		"an error":   {record(slog.LevelError, "a"), "\x1b[31merror: a\x1b[0m\n"},
 		"news":       {record(slog.LevelInfo, "a"), "a\n"},

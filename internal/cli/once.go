@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"labhub.io/webservice-controller/internal/engine"
+	"labhub.io/webservice-controller/internal/kube"
 	"labhub.io/webservice-controller/internal/report"
 	"labhub.io/webservice-controller/internal/term"
 )
@@ -44,10 +45,11 @@ func once(cmd *cobra.Command, p *Process, timeout time.Duration) error {
 	lease := a.cluster.NewLazyLease(a.cfg.Lease.Namespace, a.cfg.Source.Name, a.out.Identity())
 	a.lease = lease
 	outcome := a.converge(ctx, timeout, lease.Close)
+	r := a.engine.Report()
 	if err := verdict(&outcome); err != nil {
+		a.tellHeldBeside(&outcome, r)
 		return interrupted(ctx, err)
 	}
-	r := a.engine.Report()
 	line := fmt.Sprintf("converged: %s; %d created, %d updated, %d deleted, %d unchanged; %s",
 		plural(r.Summary.Total, "object"), r.Summary.Create, r.Summary.Update, r.Summary.Delete, r.Summary.Noop,
 		plural(int(r.Requests.Writes), "write"))
@@ -91,7 +93,11 @@ func interrupted(ctx context.Context, err error) error {
 
 // verdict is the error in which the outcome ends, with its exit code.
 func verdict(o *engine.Outcome) error {
-	why := errors.New("not converged: " + o.WaitingFor)
+	waitingFor := o.WaitingFor
+	if errors.Is(o.Cluster, kube.ErrUnanswered) {
+		waitingFor += "; " + checkServer
+	}
+	why := advised(errors.New("not converged: "+waitingFor), o.Command)
 	switch {
 	case o.Fatal != nil:
 		return failed(o.Fatal)
@@ -108,6 +114,30 @@ func verdict(o *engine.Outcome) error {
 	}
 	return nil
 }
+
+// tellHeldBeside tells of held deletions where the verdict is about something else.
+func (a *app) tellHeldBeside(o *engine.Outcome, r *report.Report) {
+	if len(r.Held) == 0 || saysWhatIsHeld(o) {
+		return
+	}
+	first := r.Held[0]
+	a.log.Warn("deletions are held", "count", len(r.Held), "first", first.Namespace+"/"+first.Name,
+		"reason", first.Reason, "approve", r.HeldCommand)
+}
+
+// saysWhatIsHeld says whether that is what a person should look at first.
+func saysWhatIsHeld(o *engine.Outcome) bool {
+	switch {
+	case o.Fatal != nil, o.Cluster != nil, o.Failing > 0:
+		return false
+	case o.Source != nil:
+		return o.Command != ""
+	}
+	return o.Problems == 0
+}
+
+// checkServer is what to do where nothing answers at all.
+const checkServer = "check that it runs, and that the kubeconfig names it"
 
 // isDenied says whether the cluster won't let us do our work: waiting doesn't
 // change that, a person does.

@@ -207,17 +207,7 @@ func firstLine(first []preview.Step) string {
 
 // tried says how much of the plan the API server has judged, where it was asked.
 func (t *planText) tried(made *preview.Plan) {
-	all, tried := len(made.First), 0
-	for i := range made.First {
-		tried += btoi(made.First[i].Tried)
-	}
-	for _, steps := range made.Steps {
-		for i := range steps {
-			all++
-			tried += btoi(steps[i].Tried)
-		}
-	}
-	switch tried {
+	switch all, tried := countTried(made); tried {
 	case 0:
 	case all:
 		t.prose(0, "The API server has judged every write as a dry run.")
@@ -225,6 +215,21 @@ func (t *planText) tried(made *preview.Plan) {
 		t.prose(0, "The API server has judged "+strconv.Itoa(tried)+" of "+plural(all, "write")+
 			" as a dry run; the others build on writes that it doesn't have yet.")
 	}
+}
+
+// countTried counts the writes, and those that the API server has judged.
+func countTried(made *preview.Plan) (all, tried int) {
+	count := func(steps []preview.Step) {
+		for i := range steps {
+			all++
+			tried += btoi(steps[i].Tried)
+		}
+	}
+	count(made.First)
+	for _, steps := range made.Steps {
+		count(steps)
+	}
+	return all, tried
 }
 
 func btoi(is bool) int {

@@ -15,6 +15,10 @@ import (
 type planText struct {
 	screen term.Screen
 	b      strings.Builder
+	// unjudged: some writes were judged by the API server, and some couldn't be.
+	unjudged bool
+	// rested is what the block before said of how its object rests.
+	rested string
 }
 
 // sign is how a block or a line begins, in its colour.
@@ -32,6 +36,8 @@ func waits() sign   { return sign{".", term.Cyan} }
 // plan writes all blocks. reported: the command that approves what is held works now.
 func (t *planText) plan(made *preview.Plan, reported bool) {
 	r := made.Report
+	all, tried := countTried(made)
+	t.unjudged = tried > 0 && tried < all
 	for i := range made.First {
 		t.first(&made.First[i])
 	}
@@ -79,26 +85,36 @@ func (t *planText) object(o *outlook) {
 	if o.item.Source != "" {
 		title += " (" + o.item.Source + ")"
 	}
+	again := o.rests != "" && o.rests == t.rested
+	if again {
+		title += ", for the same reason"
+	}
 	t.title(o.sign, title)
 	for i := range o.steps {
 		t.step(&o.steps[i])
 	}
-	if o.rests != "" {
+	if o.rests != "" && !again {
 		t.prose(4, o.rests)
 	}
+	t.rested = o.rests
 	t.gap()
 }
 
 func (t *planText) step(s *preview.Step) {
 	mark := map[plan.Action]sign{plan.Create: adds(), plan.Update: changes(), plan.Delete: ends()}[s.Action]
+	note := ""
+	if t.unjudged && !s.Tried {
+		note = "  # not judged"
+	}
 	if s.Kind == plan.StepWriteStatus {
-		t.line(changes(), 4, "status: "+statusLine(s.Fields))
+		t.line(changes(), 4, "status: "+statusLine(s.Fields)+note)
 		return
 	}
 	title := s.Target
 	if len(s.Fields) == 0 {
 		title += ": " + s.Reason
 	}
+	title += note
 	t.line(mark, 4, title)
 	fields := tellable(s)
 	pad := 0

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 
@@ -70,26 +69,4 @@ func rootCommand(p *Process) *cobra.Command {
 	p.explain(root)
 	p.complete(root)
 	return root
-}
-
-// tell writes each of several errors on a line of its own. Lines aren't broken: in
-// many of them is a command to be copied.
-func tell(w io.Writer, screen term.Screen, err error) {
-	for _, e := range flatten(err) {
-		fmt.Fprintln(w, screen.Paint(term.Red, "error:")+" "+oneLine(e.Error()))
-	}
-}
-
-func flatten(err error) []error {
-	switch e := err.(type) { //nolint:errorlint // the tree itself is wanted, not what is in it
-	case *exitError:
-		return flatten(e.err)
-	case interface{ Unwrap() []error }:
-		var all []error
-		for _, each := range e.Unwrap() {
-			all = append(all, flatten(each)...)
-		}
-		return all
-	}
-	return []error{err}
 }

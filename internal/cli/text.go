@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"labhub.io/webservice-controller/internal/term"
 )
@@ -10,11 +11,22 @@ import (
 // oneLine makes text that comes from files or from the cluster safe to print.
 func oneLine(text string) string { return term.Line(text) }
 
-// printLine writes a line to stdout, which a terminal breaks between words.
+// printLine writes a line to stdout. On a terminal it is broken between words, and
+// what goes on stands further in.
 func (p *Process) printLine(colour term.Colour, text string) error {
 	screen := term.ScreenOf(p.Stdout, p.Environ)
-	for _, line := range term.Wrap(term.Line(text), screen.Width) {
-		if _, err := fmt.Fprintln(p.Stdout, screen.Paint(colour, line)); err != nil {
+	body := strings.TrimLeft(text, " ")
+	indent := strings.Repeat(" ", len(text)-len(body))
+	body = term.Line(body)
+	lines := []string{body}
+	if screen.Width > 0 && len(indent)+term.Columns(body) > screen.Width {
+		lines = term.Wrap(body, roomLeft(screen, len(indent)+2))
+	}
+	for i, line := range lines {
+		if i == 1 {
+			indent += "  "
+		}
+		if _, err := fmt.Fprintln(p.Stdout, indent+screen.Paint(colour, line)); err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -61,11 +60,11 @@ func validate(cmd *cobra.Command, p *Process, paths []string, asJSON bool) error
 	if err != nil {
 		return failed(err)
 	}
-	write := validateText
+	write := p.validateText
 	if asJSON {
-		write = validateJSON
+		write = p.validateJSON
 	}
-	if err := write(p.Stdout, s); err != nil {
+	if err := write(s); err != nil {
 		return failed(err)
 	}
 	if n := len(s.Problems); n > 0 {
@@ -74,12 +73,9 @@ func validate(cmd *cobra.Command, p *Process, paths []string, asJSON bool) error
 	return nil
 }
 
-func validateText(w io.Writer, s *source.Snapshot) error {
+func (p *Process) validateText(s *source.Snapshot) error {
 	var errs []error
-	line := func(text string) {
-		_, err := fmt.Fprintln(w, oneLine(text))
-		errs = append(errs, err)
-	}
+	line := func(text string) { errs = append(errs, p.printLine(term.Plain, text)) }
 	for _, problem := range s.Problems {
 		line(problem.Error())
 	}
@@ -112,7 +108,7 @@ type checkedObject struct {
 	Source    string `json:"source"`
 }
 
-func validateJSON(w io.Writer, s *source.Snapshot) error {
+func (p *Process) validateJSON(s *source.Snapshot) error {
 	out := checked{Objects: []checkedObject{}, Problems: engine.Problems(s.Problems), Warnings: engine.Problems(s.Warnings)}
 	for _, key := range s.Keys() {
 		o := s.Objects[key]
@@ -127,6 +123,6 @@ func validateJSON(w io.Writer, s *source.Snapshot) error {
 	if err := enc.Encode(out); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, term.JSON(text.String()))
+	_, err := io.WriteString(p.Stdout, term.JSON(text.String()))
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"labhub.io/webservice-controller/internal/engine"
+	"labhub.io/webservice-controller/internal/kube"
 	"labhub.io/webservice-controller/internal/plan"
 	"labhub.io/webservice-controller/internal/report"
 )
@@ -33,7 +34,11 @@ func (v *verification) firstPass(ctx context.Context) (rest, err error) {
 	rest = verdict(&outcome)
 	switch {
 	case outcome.Cluster != nil && outcome.Fatal == nil && outcome.Source == nil:
-		return nil, failed(fmt.Errorf("nothing can be verified: %s", outcome.WaitingFor))
+		why := outcome.WaitingFor
+		if errors.Is(outcome.Cluster, kube.ErrUnanswered) {
+			why += "; " + checkServer
+		}
+		return nil, failed(fmt.Errorf("nothing can be verified: %s", why))
 	case rest == nil, codeOf(rest) == exitInvalid, codeOf(rest) == exitHeld:
 		return rest, nil
 	}

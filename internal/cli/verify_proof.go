@@ -142,12 +142,13 @@ func (p *proof) err() error {
 	for i := range p.rows {
 		r := &p.rows[i]
 		what := fmt.Sprintf("%s %s/%s", r.kind, r.namespace, r.name)
-		who := "see who writes to it with " + commandLine("kubectl", "get", r.kind, r.name, "-n", r.namespace, "-o", "yaml", "--show-managed-fields")
+		command := commandLine("kubectl", "get", r.kind, r.name, "-n", r.namespace, "-o", "yaml", "--show-managed-fields")
+		who := "see who writes to it with " + command
 		switch {
 		case r.wanted != "":
-			return fmt.Errorf("not proven: of %s, the second pass would %s; somebody changes it back, or the server keeps other values: %s", what, r.wanted, who)
+			return advised(fmt.Errorf("not proven: of %s, the second pass would %s; somebody changes it back, or the server keeps other values: %s", what, r.wanted, who), command)
 		case r.moved():
-			return fmt.Errorf("not proven: somebody else changed %s during the proof; %s, and verify again when that has ended", what, who)
+			return advised(fmt.Errorf("not proven: somebody else changed %s during the proof; %s, and verify again when that has ended", what, who), command)
 		}
 	}
 	return nil

@@ -105,7 +105,11 @@ func (e *Engine) answer(q question, approved bool) {
 		e.answered, e.answeredOf = q.digest, q.version
 		e.tellChange()
 	}
-	if e.queue == nil || !approved {
+	if e.queue == nil {
+		return
+	}
+	if !approved {
+		e.tellHold()
 		return
 	}
 	e.refresh()

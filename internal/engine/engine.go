@@ -42,6 +42,8 @@ type Engine struct {
 	rescanning bool
 	// told is what the log has last said of held deletions.
 	told hold
+	// untold are the objects that rest in another way than the log has last said.
+	untold map[plan.Key]bool
 	// answered is the digest of which it was last found out whether it is approved,
 	// and answeredOf the ledger's version then. begun: that was done since we lead, or
 	// it is certain that there was nothing to approve.
@@ -95,7 +97,7 @@ func New(cluster Cluster, opts Options) *Engine {
 		cluster: cluster, opts: opts,
 		news: make(chan struct{}, 1), state: make(chan struct{}, 1), question: make(chan struct{}, 1),
 		desired: map[plan.Key]desired{}, items: map[plan.Key]*item{},
-		gone: map[plan.Key]*item{}, followers: map[plan.Key]map[plan.Key]bool{},
+		gone: map[plan.Key]*item{}, followers: map[plan.Key]map[plan.Key]bool{}, untold: map[plan.Key]bool{},
 		current: account{started: time.Now(), trigger: report.TriggerStart},
 		standby: true, settled: make(chan struct{}),
 	}
@@ -213,7 +215,10 @@ func (e *Engine) settle() {
 	reads, writes := e.cluster.Requests()
 	e.current.finished = time.Now()
 	e.current.sentReads, e.current.sentWrites = reads-e.current.reads, writes-e.current.writes
-	e.tellHold()
+	e.tellRests()
+	if !e.unanswered() {
+		e.tellHold()
+	}
 	signal(e.question)
 	e.tellChange()
 }

@@ -86,10 +86,10 @@ func (c *fakeCluster) All() iter.Seq2[plan.Key, plan.Live] {
 	return maps.All(maps.Clone(c.world.live))
 }
 
-func (c *fakeCluster) Prepare(context.Context) error {
+func (c *fakeCluster) Prepare(context.Context) (plan.Action, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.prepare
+	return plan.Noop, c.prepare
 }
 
 func (c *fakeCluster) State() error {

@@ -70,7 +70,7 @@ func (e *Engine) advice(h *hold) string {
 // tellHold logs that deletions are held, whenever that is another set than was told
 // of before, and that none is any more. The engine is locked.
 func (e *Engine) tellHold() {
-	if e.standby || e.told.version == e.ledger.version && e.told.ruled == e.ruled && !e.ruled.takenOver {
+	if e.standby || e.opts.QuietHolds || e.told.version == e.ledger.version && e.told.ruled == e.ruled && !e.ruled.takenOver {
 		return
 	}
 	before := e.told

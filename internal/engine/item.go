@@ -57,6 +57,9 @@ type item struct {
 	// listed says whether the object belongs into the report.
 	listed bool
 
+	// told is what the log has last said of the object's rest; "" is nothing.
+	told string
+
 	// cycle is the one that wrote and before are of.
 	cycle  int64
 	wrote  bool // something of its own was written in that cycle

@@ -116,7 +116,8 @@ func (e *Engine) prepare(ctx context.Context) {
 	failures := 0
 	var served <-chan time.Time
 	for {
-		err := e.cluster.Prepare(ctx)
+		done, err := e.cluster.Prepare(ctx)
+		e.logPrepared(done)
 		if e.noteState(err) {
 			served = time.After(crdLag)
 		}

@@ -8,11 +8,23 @@ import (
 	"labhub.io/webservice-controller/internal/source"
 )
 
+// Messages of the log that are told of an object, which those who write the log for
+// people know: that something was written, that it waits, and that it is left alone.
+const (
+	MsgReconciled = "reconciled"
+	MsgWaits      = "waits"
+	MsgSuspended  = "suspended"
+)
+
 // logStep tells of a step that was done. What was cleaned up of a deleted object
-// is told in one line, when the last of it is done.
-func (e *Engine) logStep(r *run, d *plan.Decision) {
+// is told in one line, when the last of it is done. follows: something else was
+// written to the object before, in the same cycle; that its status follows isn't
+// worth a line then.
+func (e *Engine) logStep(r *run, d *plan.Decision, follows bool) {
 	log := e.opts.Log.With("object", r.key.String())
 	switch {
+	case d.Step.Kind == plan.StepWriteStatus && follows:
+		log.Debug(MsgReconciled, "action", string(d.Action), "target", d.Target.Name(r.key), "reason", d.Reason)
 	case d.Step.Kind == plan.StepDropFinalizer:
 		log.Info("cleaned up", "removed", r.it.removed, "finalizer", v1.CleanupFinalizer, "left", d.Step.Finalizers, "reason", d.Reason)
 		if e.opts.Evidence != nil {
@@ -22,7 +34,17 @@ func (e *Engine) logStep(r *run, d *plan.Decision) {
 	case d.Step.Kind == plan.StepDeleteChild && r.in.Live.Terminating():
 		r.it.removed = d.Target.Name(r.key)
 	default:
-		log.Info("reconciled", "action", string(d.Action), "target", d.Target.Name(r.key), "reason", d.Reason)
+		log.Info(MsgReconciled, "action", string(d.Action), "target", d.Target.Name(r.key), "reason", d.Reason)
+	}
+}
+
+// logPrepared tells what was done to the CRD.
+func (e *Engine) logPrepared(done plan.Action) {
+	switch done {
+	case plan.Create:
+		e.opts.Log.Info(MsgReconciled, "action", string(done), "target", "crd/"+v1.CRDName, "reason", "WebServices need it")
+	case plan.Update:
+		e.opts.Log.Info(MsgReconciled, "action", string(done), "target", "crd/"+v1.CRDName, "reason", "it is of an earlier version of ours")
 	}
 }
 

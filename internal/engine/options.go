@@ -21,8 +21,9 @@ type Cluster interface {
 	// Do carries out a step; its effect is seen by the next Look. The error is a
 	// *plan.Failure.
 	Do(ctx context.Context, key plan.Key, step *plan.Step) (plan.Answer, error)
-	// Prepare does what must be done before objects can be: it installs the CRD.
-	Prepare(ctx context.Context) error
+	// Prepare does what must be done before objects can be: it installs or upgrades
+	// the CRD. It returns what it has done to it, Noop for nothing.
+	Prepare(ctx context.Context) (plan.Action, error)
 	// State is nil when the cluster can be worked on.
 	State() error
 	// CaughtUp is true when the watches have told of all our own writes.
@@ -31,7 +32,7 @@ type Cluster interface {
 	Requests() (reads, writes int64)
 }
 
-// Options are an engine's settings. All fields but Trigger, Only and Evidence must
+// Options are an engine's settings. All fields but Trigger, QuietHolds, Only and Evidence must
 // be set.
 type Options struct {
 	Policy  plan.Policy
@@ -51,6 +52,9 @@ type Options struct {
 	// aren't to be told apart: all of them then have one account, number 1. ""
 	// tells them apart.
 	Trigger report.Trigger
+	// QuietHolds leaves held deletions out of the log: who waits for the outcome is
+	// going to tell of them.
+	QuietHolds bool
 	// Only says which objects are worked on; nil is all. The others are known, since
 	// deletions are judged and dependencies looked up among all, but they get no turn
 	// and aren't in the report.

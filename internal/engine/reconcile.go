@@ -156,13 +156,13 @@ func (e *Engine) act(ctx context.Context, r *run, d *plan.Decision) error {
 		r.it.met = false
 	}
 	r.found, r.last = plan.Child{}, d.Step.Kind
-	e.noteWrite(r, d)
+	follows := !e.noteWrite(r, d)
 	after := plan.Input{Key: r.key, Desired: r.in.Desired}
 	e.cluster.Look(r.key, &after)
 	after.Take(&answer)
 	r.it.memory.Sent(&d.Step, &after)
 	if !answer.Unsent {
-		e.logStep(r, d)
+		e.logStep(r, d, follows)
 	}
 	return nil
 }
@@ -194,6 +194,7 @@ func (e *Engine) rest(r *run, d *plan.Decision) {
 	it.judged, it.action, it.reason, it.target = true, d.Action, d.Reason, d.Target
 	it.failing, it.suspended = d.Error, d.Suspended
 	it.guarded = d.Action == plan.Requeue && d.Reason == r.in.Removal.Reason
+	e.noteRest(r.key, it)
 	e.follow(r)
 	e.close(r, standing)
 }
@@ -232,6 +233,7 @@ func (e *Engine) failed(r *run, target plan.Target, f *plan.Failure) {
 		e.opts.Log.Warn("failed", "object", r.key.String(), "err", f, "retry_in", delay.Round(time.Millisecond))
 	}
 	it.judged, it.action, it.reason, it.target, it.suspended, it.guarded = true, plan.Requeue, reason, target, false, false
+	it.told = restOf(it) // which has just been told
 	r.decision = plan.Decision{Action: plan.Requeue, Reason: reason, Target: target, After: delay, Error: it.failing, Held: r.decision.Held}
 	e.close(r, standing)
 }
@@ -375,13 +377,16 @@ func (e *Engine) noteBefore(r *run) {
 }
 
 // noteWrite keeps the first write to the object in the cycle, or that it was
-// deleted: after that, what came before is of no interest.
-func (e *Engine) noteWrite(r *run, d *plan.Decision) {
+// deleted: after that, what came before is of no interest. It says whether the write
+// was the first.
+func (e *Engine) noteWrite(r *run, d *plan.Decision) (first bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.ledger.touch(r.key)
 	e.noteContest(r, d)
+	first = !r.it.wrote
 	if d.Target != plan.Namespace && (!r.it.wrote || d.Step.Kind == plan.StepDelete) {
 		r.it.wrote, r.it.first = true, written{action: d.Action, reason: d.Reason, target: d.Target}
 	}
+	return first
 }

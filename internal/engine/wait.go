@@ -12,6 +12,9 @@ import (
 type Outcome struct {
 	Converged  bool
 	WaitingFor string
+	// Command is a part of WaitingFor: what a person types to allow what is held. ""
+	// where there is none.
+	Command string
 	// Failing, Waiting, Held and Problems count objects and problems.
 	Failing, Waiting, Held, Problems int
 	// Source is what is wrong with the source as a whole, or nil.
@@ -51,6 +54,9 @@ func (e *Engine) outcome(state error) (o Outcome, over bool) {
 	f := e.facts(state)
 	o = Outcome{Failing: f.Failing, Waiting: f.Waiting, Held: f.Held, Problems: f.Problems, Cluster: state, Fatal: e.fatal}
 	o.Converged, o.WaitingFor = cycle.Judge(f)
+	if digest := e.approvable(); digest != "" {
+		o.Command = e.opts.Approvals.Command(digest)
+	}
 	if e.prepared != nil && o.Fatal == nil {
 		o.Cluster = e.prepared
 	}

@@ -29,22 +29,30 @@ func versioned(number string) []byte {
 }
 
 // prepared has a cluster with that CRD prepare the server, and returns the CRD
-// as it is then.
-func prepared(t *testing.T, kubeconfig string, manifest []byte) *unstructured.Unstructured {
+// as it is then. done is what Prepare must say that it did.
+func prepared(t *testing.T, kubeconfig string, manifest []byte, done plan.Action) *unstructured.Unstructured {
 	t.Helper()
 	c := connect(t, kubeconfig, func(o *Options) { o.CRD = manifest })
 	r := &rig{t: t, cluster: c}
 	stop := background(t, func(ctx context.Context) { c.Run(ctx, &deaf{}, allowed) })
 	defer stop()
+	did := plan.Noop
 	labtest.Eventually(t, recovery, func() error {
-		if err := c.Prepare(t.Context()); err != nil {
+		now, err := c.Prepare(t.Context())
+		if err != nil {
 			return err
+		}
+		if now != plan.Noop {
+			did = now
 		}
 		return r.cluster.State()
 	})
+	if did != done {
+		t.Errorf("it says that it did %s, want %s", did, done)
+	}
 	before, _ := c.Requests()
-	if err := c.Prepare(t.Context()); err != nil {
-		t.Error(err)
+	if again, err := c.Prepare(t.Context()); err != nil || again != plan.Noop {
+		t.Error(again, err)
 	}
 	if after, _ := c.Requests(); after != before {
 		t.Error("a request, though nothing was to be done")
@@ -71,25 +79,25 @@ func TestPrepare(t *testing.T) {
 	onlyCRD(t, nil)
 	number := func(crd *unstructured.Unstructured) string { return crd.GetAnnotations()[v1.CRDVersionAnnotation] }
 
-	first := prepared(t, account, manifests.CRD())
+	first := prepared(t, account, manifests.CRD(), plan.Create)
 	if number(first) != "1" {
 		t.Errorf("installed version %s", number(first))
 	}
-	again := prepared(t, account, manifests.CRD())
+	again := prepared(t, account, manifests.CRD(), plan.Noop)
 	if again.GetResourceVersion() != first.GetResourceVersion() {
 		t.Error("an equal one was written again")
 	}
-	upgraded := prepared(t, account, versioned("2"))
+	upgraded := prepared(t, account, versioned("2"), plan.Update)
 	if number(upgraded) != "2" || upgraded.GetUID() != first.GetUID() {
 		t.Errorf("upgraded to version %s", number(upgraded))
 	}
-	older := prepared(t, account, manifests.CRD())
+	older := prepared(t, account, manifests.CRD(), plan.Noop)
 	if older.GetResourceVersion() != upgraded.GetResourceVersion() {
 		t.Error("a newer one was written over")
 	}
 
 	onlyCRD(t, manifests.CRD()) // applied by somebody else
-	theirs := prepared(t, account, versioned("2"))
+	theirs := prepared(t, account, versioned("2"), plan.Noop)
 	if number(theirs) != "1" || theirs.GetGeneration() != 1 {
 		t.Error("somebody else's was written over")
 	}

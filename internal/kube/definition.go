@@ -35,24 +35,29 @@ func newDefinition(manifest []byte) (definition, error) {
 
 // Prepare installs the CRD where it is missing, and upgrades our own where it
 // is older, if the settings allow it. It sends nothing where nothing is to be
-// done, and nothing before the CRD's watch has begun.
+// done, and nothing before the CRD's watch has begun. It returns what it has done
+// to the CRD, Noop for nothing.
 //
 // A CRD that others made, or that is newer, is never touched.
-func (c *Cluster) Prepare(ctx context.Context) error {
+func (c *Cluster) Prepare(ctx context.Context) (plan.Action, error) {
 	if !c.unprepared() {
-		return nil
+		return plan.Noop, nil
 	}
 	if err := c.gate(ctx, plan.StepNone); err != nil {
-		return failure(err)
+		return plan.Noop, failure(err)
+	}
+	done := plan.Create
+	if crd, _ := c.crds.get(crdKey()); crd.uid != "" {
+		done = plan.Update
 	}
 	force := true
 	u, err := c.write.dynamic.Resource(crdResource()).Patch(ctx, v1.CRDName, types.ApplyPatchType, c.definition.body,
 		metav1.PatchOptions{FieldManager: v1.Manager, Force: &force})
 	if err != nil {
-		return fmt.Errorf("the CRD can't be installed: %w", failure(err))
+		return plan.Noop, fmt.Errorf("the CRD can't be installed: %w", failure(err))
 	}
 	_, err = c.crds.wrote(crdKey(), u)
-	return err
+	return done, err
 }
 
 // unprepared says whether there is something for Prepare to do.
@@ -68,9 +73,9 @@ func (c *Cluster) unprepared() bool {
 // no new objects, and those that it has must be let go.
 func (c *Cluster) crd() plan.CRD {
 	crd, _ := c.crds.get(crdKey())
-	switch reason := c.unserved(crd); {
-	case reason != "":
-		return plan.CRD{Reason: reason}
+	switch why := c.unserved(crd); {
+	case why != nil:
+		return plan.CRD{Reason: why.Error()}
 	case forbidden(c.health.err(watchCRD)):
 		return plan.CRD{Ready: true}
 	case crd.terminating:
@@ -79,29 +84,33 @@ func (c *Cluster) crd() plan.CRD {
 	return plan.CRD{Ready: true, Missing: crd.missing}
 }
 
+// ErrUnanswered is the cluster's state until the API server has answered for the first
+// time.
+var ErrUnanswered = errors.New("the API server hasn't answered yet")
+
 const crdTerminating = "the CRD " + v1.CRDName + " is being deleted"
 
-// unserved says why WebServices can't be read, or "" where they can.
-func (c *Cluster) unserved(crd crdState) string {
+// unserved says why WebServices can't be read; nil where they can.
+func (c *Cluster) unserved(crd crdState) error {
 	switch {
 	case forbidden(c.health.err(watchCRD)):
 	case !c.crds.ready():
-		return "the API server hasn't answered yet"
+		return ErrUnanswered
 	case crd.uid == "" && c.opts.InstallCRD:
-		return "the CRD " + v1.CRDName + " isn't there yet"
+		return errors.New("the CRD " + v1.CRDName + " isn't there yet")
 	case crd.uid == "":
-		return "the CRD " + v1.CRDName + " is missing: install it, or set crd.install to true"
+		return errors.New("the CRD " + v1.CRDName + " is missing: install it, or set crd.install to true")
 	case crd.terminating && (!crd.established || !crd.served):
-		return crdTerminating
+		return errors.New(crdTerminating)
 	case !crd.established:
-		return "the CRD " + v1.CRDName + " isn't established yet"
+		return errors.New("the CRD " + v1.CRDName + " isn't established yet")
 	case !crd.served:
-		return "the CRD " + v1.CRDName + " doesn't serve version " + v1.Version
+		return errors.New("the CRD " + v1.CRDName + " doesn't serve version " + v1.Version)
 	}
 	if !c.webservices.ready() {
-		return "the WebServices haven't been listed yet"
+		return errors.New("the WebServices haven't been listed yet")
 	}
-	return ""
+	return nil
 }
 
 func crdKey() plan.Key { return plan.Key{Name: v1.CRDName} }
@@ -114,10 +123,10 @@ func (c *Cluster) State() error {
 		return &watchError{err}
 	}
 	crd, _ := c.crds.get(crdKey())
-	reason := c.unserved(crd)
+	why := c.unserved(crd)
 	switch {
-	case reason != "":
-		return errors.New(reason)
+	case why != nil:
+		return why
 	case !c.children.ready():
 		return errors.New("the ConfigMaps haven't been listed yet")
 	case !c.namespaces.ready() && !c.namespacesForbidden():

@@ -139,7 +139,7 @@ func (w *world) All() iter.Seq2[plan.Key, plan.Live] {
 }
 
 // Prepare has nothing to do any more.
-func (w *world) Prepare(context.Context) error { return nil }
+func (w *world) Prepare(context.Context) (plan.Action, error) { return plan.Noop, nil }
 
 // State is nil when the cluster can be worked on, or could be once it is prepared.
 func (w *world) State() error {

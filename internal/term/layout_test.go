@@ -70,6 +70,27 @@ func TestWrap(t *testing.T) {
 	}
 }
 
+// TestAround: what is to be copied is never broken, and nothing else is lost.
+func TestAround(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text, kept string
+		limit      int
+		want       []string
+	}{
+		"at the end, in parentheses": {"2 deletions are held (approve 4be4 --out out)", "approve 4be4 --out out", 16,
+			[]string{"2 deletions are", "held:", "approve 4be4 --out out"}},
+		"in the middle": {"see with: get ws a, and try again", "get ws a", 12, []string{"see with:", "get ws a", "and try", "again"}},
+		"not there":     {"2 deletions are held", "approve", 11, []string{"2 deletions", "are held"}},
+		"none":          {"2 deletions are held", "", 11, []string{"2 deletions", "are held"}},
+		"no limit":      {"held (approve 4be4)", "approve 4be4", 0, []string{"held (approve 4be4)"}},
+	} {
+		if got := term.Around(c.text, c.kept, c.limit); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 func TestBar(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

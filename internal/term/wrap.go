@@ -32,3 +32,21 @@ func Wrap(text string, limit int) []string {
 	}
 	return append(lines, line)
 }
+
+// Around is Wrap, but the part of the text that is kept stands on a line of its own,
+// however long, so that it can be copied. What only joined it to the rest falls away:
+// a colon or a parenthesis. Without a limit, or where kept isn't in the text, nothing
+// is kept apart.
+func Around(text, kept string, limit int) []string {
+	before, after, found := strings.Cut(text, kept)
+	if limit <= 0 || kept == "" || !found {
+		return Wrap(text, limit)
+	}
+	lines := Wrap(strings.TrimRight(before, " :("), limit)
+	lines[len(lines)-1] += ":"
+	lines = append(lines, kept)
+	if after = strings.Trim(after, " ;,)"); after != "" {
+		lines = append(lines, Wrap(after, limit)...)
+	}
+	return lines
+}
