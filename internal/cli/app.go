@@ -49,9 +49,13 @@ type app struct {
 	standing  string
 	// unwritten is the last error of writing the report, so that it is told once.
 	unwritten string
-	// published: there was a report. unready is why we couldn't work then.
-	published bool
-	unready   string
+	// published: there was a report. unready is why we couldn't work then, and
+	// complained says whether the log has told of such a thing.
+	published  bool
+	unready    string
+	complained bool
+	// stays: the command goes on until it is stopped.
+	stays bool
 }
 
 // parts are those that know something of the files and of the cluster.
@@ -93,7 +97,7 @@ func newApp(cmd *cobra.Command, p *Process, why purpose) (*app, error) {
 		return nil, badKubeconfig(err)
 	}
 	c := newConsole(p)
-	a := &app{process: p, cfg: cfg, console: c, log: newLogger(c, cfg.Log)}
+	a := &app{process: p, cfg: cfg, console: c, log: newLogger(c, cfg.Log), stays: why.trigger == ""}
 	p.bridge(a.log)
 	a.newCluster = func() (*kube.Cluster, error) {
 		return kube.New(rc, kube.Options{
@@ -245,13 +249,17 @@ func (a *app) tellReadiness(standby bool) {
 	}
 	switch {
 	case why == a.unready:
+	case err == nil && !a.stays && !a.complained:
+		// What matters of a command that ends is how.
 	case err == nil && standby:
 		a.log.Info("ready to take over")
 	case err == nil:
 		a.log.Info("ready")
 	case errors.Unwrap(err) != nil:
+		a.complained = true
 		a.log.Warn("not ready", "why", why)
-	case a.published:
+	case a.published && a.stays:
+		a.complained = true
 		a.log.Info("not ready", "why", why)
 	}
 	a.published, a.unready = true, why

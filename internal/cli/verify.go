@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,7 @@ import (
 
 func verifyCommand(p *Process) *cobra.Command {
 	var timeout time.Duration
-	var namespace string
+	var namespace, output string
 	cmd := &cobra.Command{
 		Use:   "verify [NAME]",
 		Short: "Prove that a second pass changes nothing",
@@ -27,19 +28,24 @@ func verifyCommand(p *Process) *cobra.Command {
 			"With NAME, only that WebService is worked on, and observe.json, decision-1.json,\n" +
 			"decision-2.json, rv-before.txt and rv-after.txt in the out directory tell of its ConfigMap.",
 		Example: "  webservice-controller verify --source desired\n" +
+			"  webservice-controller verify -o json | jq .proven\n" +
 			"  webservice-controller verify checkout -n crd-lab --out out",
 		Args: oneNameAtMost,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if timeout <= 0 {
 				return usagef("--timeout %s isn't greater than 0: write a duration such as 2m", timeout)
 			}
+			if output != "text" && output != "json" {
+				return usagef("--output %s isn't known: write text or json", strconv.Quote(output))
+			}
 			key, err := objectOf(cmd, p, args, namespace)
 			if err != nil {
 				return err
 			}
-			return verify(cmd, p, key, timeout)
+			return verify(cmd, p, key, timeout, output == "json")
 		},
 	}
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
 	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "the namespace of NAME (default source.namespace)")
 	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Minute, "how long each pass may wait for what isn't ready yet")
 	return cmd
@@ -70,9 +76,9 @@ func objectOf(cmd *cobra.Command, p *Process, args []string, namespace string) (
 }
 
 // verify proves that a second pass has nothing to write, or tells why it doesn't.
-func verify(cmd *cobra.Command, p *Process, key plan.Key, timeout time.Duration) error {
+func verify(cmd *cobra.Command, p *Process, key plan.Key, timeout time.Duration, asJSON bool) error {
 	ctx := cmd.Context()
-	v := &verification{key: key, timeout: timeout, first: newWitness(key), second: newWitness(key)}
+	v := &verification{key: key, timeout: timeout, asJSON: asJSON, first: newWitness(key), second: newWitness(key)}
 	var err error
 	if v.app, err = newApp(cmd, p, v.purpose(v.first)); err != nil {
 		return err
@@ -87,6 +93,7 @@ type verification struct {
 	// key is the one object that is verified; the zero key is all.
 	key           plan.Key
 	timeout       time.Duration
+	asJSON        bool
 	first, second *witness
 	// before and after are the accounts of the two passes.
 	before, after *report.Report
@@ -139,6 +146,9 @@ func (v *verification) run(ctx context.Context) error {
 // tell writes a row for each object, what was sent, and the verdict.
 func (v *verification) tell(p *proof) error {
 	out := v.process
+	if v.asJSON {
+		return p.json(out.Stdout)
+	}
 	if err := p.table(term.ScreenOf(out.Stdout, out.Environ)).Write(out.Stdout); err != nil {
 		return err
 	}

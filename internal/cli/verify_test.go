@@ -120,6 +120,50 @@ not proven: a second pass over 2 objects sent 0 writes, and yet 2 of their versi
 	}
 }
 
+// TestTheProofAsJSON: hostile text of the cluster stays text.
+func TestTheProofAsJSON(t *testing.T) {
+	t.Parallel()
+	p := &proof{requests: report.Requests{Reads: 1}, objects: 1, rows: []proofRow{
+		{kind: kindWebService, namespace: "crd-lab", name: "checkout", before: "12", after: "12"},
+		{kind: kindConfigMap, namespace: "crd-lab", name: "checkout-desired", before: "13", wanted: "create it: \x1b[2J"},
+	}}
+	var out bytes.Buffer
+	if err := p.json(&out); err != nil {
+		t.Fatal(err)
+	}
+	const want = `{
+  "schema": "webservice-controller/verify/v1",
+  "proven": false,
+  "verdict": "not proven: a second pass over 1 object would write to 1 of them",
+  "requests": {
+    "reads": 1,
+    "writes": 0,
+    "events": 0
+  },
+  "objects": [
+    {
+      "kind": "webservice",
+      "namespace": "crd-lab",
+      "name": "checkout",
+      "before": "12",
+      "after": "12"
+    },
+    {
+      "kind": "configmap",
+      "namespace": "crd-lab",
+      "name": "checkout-desired",
+      "before": "13",
+      "after": "",
+      "wanted": "create it: \u001b[2J"
+    }
+  ]
+}
+`
+	if got := out.String(); got != want {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 // seenBy is what a pass looks at when it decides about checkout.
 func seenBy(known bool, data map[string]string) *plan.Input {
 	replicas, isController := int32(3), true

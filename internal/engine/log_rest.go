@@ -33,10 +33,10 @@ func restOf(it *item) string {
 	return it.reason
 }
 
-// tellRests logs which objects have come to wait, or are suspended. The engine is
-// locked.
+// tellRests logs which objects have come to wait, or are suspended. That they wait for
+// the source to be read isn't told of each. The engine is locked.
 func (e *Engine) tellRests() {
-	if len(e.untold) == 0 {
+	if !e.known || len(e.untold) == 0 {
 		return
 	}
 	more := 0
