@@ -35,14 +35,18 @@ start_lab() {
   exit 1
 }
 
-hint_when_converged() {
-  until grep -qs '"converged": true' "$dir/out/reconcile-report.json"; do sleep 0.2; done
+# A cycle has ended: all is as desired/ says, or the log has told what isn't.
+hint_when_settled() {
+  until grep -qs '"finished"' "$dir/out/reconcile-report.json"; do sleep 0.2; done
+  local so='The cluster is what desired/ says.'
+  grep -qs '"converged": true' "$dir/out/reconcile-report.json" || so='Not all is as desired/ says; the lines above tell why.'
   cat <<TEXT
 
-The cluster is what desired/ says. Look at it from another terminal:
+$so Look at it from another terminal:
 
-  bin/labcluster kubectl --kubeconfig $dir/kubeconfig get webservices -A
-  bin/labcluster kubectl --kubeconfig $dir/kubeconfig get configmap checkout-desired -n crd-lab -o yaml
+  export KUBECONFIG=$dir/kubeconfig
+  bin/labcluster kubectl get webservices -A
+  bin/labcluster kubectl get configmap checkout-desired -n crd-lab -o yaml
   cat $dir/out/reconcile-report.json
 
 Edit a file below desired/ and look again. Ctrl-C ends the demo.
@@ -65,6 +69,6 @@ run_controller() {
 
 start_lab
 rm -f "$dir/out/reconcile-report.json"
-hint_when_converged &
+hint_when_settled &
 hint_pid=$!
 run_controller

@@ -80,6 +80,7 @@ func outDir(cmd *cobra.Command, p *Process) (string, error) {
 
 // unknownDigest says what can be approved instead, and where nothing can, why.
 func unknownDigest(r *report.Report, words *approvals) error {
+	nothing := "nothing is held by the report in " + words.Dir + " (of another controller, name its directory with --out)"
 	switch n := len(r.Held); {
 	case r.HeldDigest != "":
 		command := words.Command(r.HeldDigest)
@@ -91,9 +92,9 @@ func unknownDigest(r *report.Report, words *approvals) error {
 	case r.Role == report.RoleStandby:
 		return fmt.Errorf("this controller stands by and holds nothing: approve with the out directory of %s", r.Holder)
 	case r.WaitingFor != "":
-		return fmt.Errorf("nothing is held, so there is nothing to approve; the controller waits for: %s", r.WaitingFor)
+		return fmt.Errorf("%s, so there is nothing to approve; the controller waits for: %s", nothing, r.WaitingFor)
 	}
-	return errors.New("nothing is held, so there is nothing to approve")
+	return errors.New(nothing + ", so there is nothing to approve")
 }
 
 // tellApproved says what was allowed, each reason once.
@@ -106,7 +107,7 @@ func (p *Process) tellApproved(r *report.Report) error {
 			text += ": " + held.Reason
 		}
 		said = held.Reason
-		errs = append(errs, p.printLine(term.Plain, text))
+		errs = append(errs, p.printItem(text))
 	}
 	errs = append(errs, p.printLine(term.Plain,
 		"It is done when the controller next looks, and void where anything about this set changes before."))

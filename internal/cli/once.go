@@ -48,7 +48,10 @@ func once(cmd *cobra.Command, p *Process, timeout time.Duration) error {
 	r := a.engine.Report()
 	if err := verdict(&outcome); err != nil {
 		a.tellHeldBeside(&outcome, r)
-		return interrupted(ctx, err)
+		return interrupted(ctx, a.delivered(err))
+	}
+	if err := a.delivered(nil); err != nil {
+		return err
 	}
 	line := fmt.Sprintf("converged: %s; %d created, %d updated, %d deleted, %d unchanged; %s",
 		plural(r.Summary.Total, "object"), r.Summary.Create, r.Summary.Update, r.Summary.Delete, r.Summary.Noop,
@@ -94,7 +97,7 @@ func interrupted(ctx context.Context, err error) error {
 // verdict is the error in which the outcome ends, with its exit code.
 func verdict(o *engine.Outcome) error {
 	waitingFor := o.WaitingFor
-	if errors.Is(o.Cluster, kube.ErrUnanswered) {
+	if errors.Is(o.Cluster, kube.ErrUnanswered) && o.Source == nil {
 		waitingFor += "; " + checkServer
 	}
 	why := advised(errors.New("not converged: "+waitingFor), o.Command)
@@ -103,9 +106,9 @@ func verdict(o *engine.Outcome) error {
 		return failed(o.Fatal)
 	case o.Failing > 0, isDenied(o.Cluster):
 		return failed(why)
-	case o.Problems > 0 && o.Waiting == 0 && o.Source == nil && o.Cluster == nil:
+	case o.Problems > 0 && o.Waiting == 0 && o.Source == nil && o.Cluster == nil && !o.Unsettled:
 		return &exitError{exitInvalid, why}
-	case o.Source != nil, o.Cluster != nil, o.Waiting > 0:
+	case o.Source != nil, o.Cluster != nil, o.Waiting > 0, o.Unsettled:
 		return &exitError{exitWaiting, why}
 	case o.Held > 0:
 		return &exitError{exitHeld, why}
@@ -121,8 +124,23 @@ func (a *app) tellHeldBeside(o *engine.Outcome, r *report.Report) {
 		return
 	}
 	first := r.Held[0]
-	a.log.Warn("deletions are held", "count", len(r.Held), "first", first.Namespace+"/"+first.Name,
-		"reason", first.Reason, "approve", r.HeldCommand)
+	log := a.log
+	if r.HeldCommand != "" {
+		log = log.With("approve", r.HeldCommand)
+	}
+	log.Warn("deletions are held", "count", len(r.Held), "first", first.Namespace+"/"+first.Name, "reason", first.Reason)
+}
+
+// delivered is err, or that the report couldn't be written, which is a failure: what
+// it says is what the command is called for.
+func (a *app) delivered(err error) error {
+	switch {
+	case a.unwritten == "":
+		return err
+	case err == nil:
+		return failed(errors.New("the report can't be written; the old one stays: " + a.unwritten))
+	}
+	return failed(fmt.Errorf("%w; and the report can't be written: %s", err, a.unwritten))
 }
 
 // saysWhatIsHeld says whether that is what a person should look at first.

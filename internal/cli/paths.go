@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"labhub.io/webservice-controller/internal/config"
 	"labhub.io/webservice-controller/internal/kube"
@@ -43,7 +44,10 @@ func notAFile(cfg *config.Config) error {
 // badOut says what to do about an out directory that can't be had. Of one that is in
 // use, the error says it itself.
 func badOut(err error) error {
-	if _, ok := errors.AsType[*report.WriteError](err); ok {
+	switch _, ok := errors.AsType[*report.WriteError](err); {
+	case ok && errors.Is(err, syscall.ENOTDIR):
+		err = fmt.Errorf("%w: choose a directory with --out", err)
+	case ok:
 		err = fmt.Errorf("%w: make it writable, or choose another directory with --out", err)
 	}
 	return failed(err)

@@ -159,7 +159,7 @@ func (t *planner) verdict(made *preview.Plan) error {
 	r := made.Report
 	switch fault := t.fault(); {
 	case r.Summary.Errors > 0:
-		return failed(errors.New(plural(r.Summary.Errors, "object") + " can't be brought to where the files want them"))
+		return failed(errors.New("the plan doesn't get everything to what the files say: " + plural(r.Summary.Errors, "object") + " would fail"))
 	case preparingFails(made) != "":
 		return failed(errors.New("the CRD can't be installed: " + preparingFails(made)))
 	case isDenied(made.Cluster):

@@ -44,7 +44,7 @@ func TestPlanExitCodes(t *testing.T) {
 		{name: "a problem", snapshot: whole, plan: preview.Plan{Steps: steps}, report: report.Report{Problems: problems}, code: 3, says: "1 problem in the files"},
 		{name: "a problem and a hold", snapshot: whole, report: report.Report{Problems: problems, Held: held}, code: 3, says: "1 problem in the files"},
 		{name: "a failure and a problem", snapshot: whole, report: report.Report{Problems: problems, Summary: report.Summary{Errors: 2}}, code: 1,
-			says: "2 objects can't be brought to where the files want them"},
+			says: "the plan doesn't get everything to what the files say: 2 objects would fail"},
 		{name: "a definition that is refused", snapshot: whole, plan: preview.Plan{First: []preview.Step{{Failed: "a policy says no"}}}, code: 1,
 			says: "the CRD can't be installed: a policy says no"},
 		{name: "no rights", snapshot: whole, plan: preview.Plan{Cluster: apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", nil)}, code: 1, says: "forbidden"},

@@ -111,7 +111,10 @@ func (t *planText) step(s *preview.Step) {
 		return
 	}
 	title := s.Target
-	if len(s.Fields) == 0 {
+	switch {
+	case s.Kind == plan.StepDropFinalizer:
+		title += ": the finalizer comes off: " + s.Reason
+	case len(s.Fields) == 0:
 		title += ": " + s.Reason
 	}
 	title += note
@@ -192,9 +195,9 @@ func fieldNote(f *plan.FieldDiff) string {
 	case f.Why == plan.FieldServer:
 		return "by the API server"
 	case f.Why == plan.FieldOwned && f.By != "":
-		return "the file owns it from then on; so far " + f.By + " does"
+		return "ours from then on; so far " + f.By + " owns it"
 	case f.Why == plan.FieldOwned:
-		return "the file owns it from then on"
+		return "ours from then on"
 	case f.By != "":
 		return "set by " + f.By
 	}

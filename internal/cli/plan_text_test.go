@@ -92,7 +92,7 @@ const planAt80 = `+ namespace/shop will be created
         ~ spec.replicas:         3 -> 2
         ~ spec.tier:
             "dev" stays
-            # the file owns it from then on; so far helm does
+            # ours from then on; so far helm owns it
         - metadata.labels[team]: "a"  # no longer in the file
     - configmap/edited-desired: the ConfigMap belongs to an earlier object of
         this name
@@ -138,7 +138,7 @@ func TestPlanText(t *testing.T) {
 	wide := textOf(term.Screen{Terminal: true, Width: 200}, somePlan())
 	for _, line := range []string{
 		`        ~ spec.image:            "registry.example.org/team/a\x1b[31m:1" -> "registry.example.org/team/a:2"  # set by kubectl-edit`,
-		`        ~ spec.tier:             "dev" stays  # the file owns it from then on; so far helm does`,
+		`        ~ spec.tier:             "dev" stays  # ours from then on; so far helm owns it`,
 		"Plan: 2 to create, 1 to update, 1 to delete, 1 held, 1 waiting, 1 failing, and first 1 namespace to create; 1 unchanged",
 	} {
 		if !strings.Contains(wide, line+"\n") {

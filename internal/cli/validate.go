@@ -47,7 +47,8 @@ func validate(cmd *cobra.Command, p *Process, paths []string, asJSON bool) error
 	if slices.Contains(paths, "") {
 		return usagef("a PATH is empty: name a file or a directory")
 	}
-	if len(paths) == 0 {
+	ofSource := len(paths) == 0
+	if ofSource {
 		if err := notAFile(&cfg); err != nil {
 			return err
 		}
@@ -67,6 +68,10 @@ func validate(cmd *cobra.Command, p *Process, paths []string, asJSON bool) error
 	if err := write(s); err != nil {
 		return failed(err)
 	}
+	if ofSource && !cfg.Source.AllowEmpty && len(s.Objects)+len(s.Problems) == 0 {
+		newLogger(newConsole(p), cfg.Log).Warn("no WebService is in " + cfg.Source.Path +
+			": run and once take that for trouble, unless source.allowEmpty is set")
+	}
 	if n := len(s.Problems); n > 0 {
 		return &exitError{exitInvalid, errors.New(plural(n, "problem") + " in the files")}
 	}
@@ -75,7 +80,7 @@ func validate(cmd *cobra.Command, p *Process, paths []string, asJSON bool) error
 
 func (p *Process) validateText(s *source.Snapshot) error {
 	var errs []error
-	line := func(text string) { errs = append(errs, p.printLine(term.Plain, text)) }
+	line := func(text string) { errs = append(errs, p.printItem(text)) }
 	for _, problem := range s.Problems {
 		line(problem.Error())
 	}

@@ -61,5 +61,8 @@ func unknown(all []setting, name string, spelling func(*setting) string) string 
 			return "isn't a setting: write " + spelling(&all[i])
 		}
 	}
+	if s := nearest(all, name, spelling); s != nil {
+		return "isn't a setting: did you mean " + spelling(s) + "?"
+	}
 	return "isn't a setting: remove it, or look its name up in config.yaml or --help"
 }

@@ -41,13 +41,18 @@ type state struct {
 	standing Standing
 }
 
-// Wake notes that key can act, and says whether that began a cycle.
+// Wake notes that key can act, and says whether that began a cycle. What it waited for
+// is of no interest any more.
 func (t *Tracker[K]) Wake(key K, trigger string) (began bool) {
 	if t.keys == nil {
 		t.keys = map[K]state{}
 	}
 	s := t.keys[key]
 	if !s.busy {
+		if s.judged && s.standing == Waiting {
+			t.counts[Waiting]--
+			s.judged = false
+		}
 		s.busy = true
 		t.busy++
 		t.keys[key] = s
@@ -114,5 +119,6 @@ func (t *Tracker[K]) Trigger() string { return t.trigger }
 // Busy counts the keys that can act.
 func (t *Tracker[K]) Busy() int { return t.busy }
 
-// Count counts the keys whose last verdict has the standing.
+// Count counts the keys whose last verdict has the standing. Of those that wait, the
+// ones that can act now don't count.
 func (t *Tracker[K]) Count(s Standing) int { return t.counts[s] }

@@ -112,6 +112,21 @@ func TestTracker(t *testing.T) {
 			number: 1, trigger: "cause of a", busy: 1, counts: [standings]int{0, 0, 1, 0},
 		},
 		{
+			name:   "but one that can act doesn't wait any more",
+			calls:  []do{{call: "wake", key: "a", want: true}, {call: "rest", key: "a", with: Waiting}, {call: "wake", key: "a"}},
+			number: 1, trigger: "cause of a", busy: 1,
+		},
+		{
+			name: "nor after it was dropped meanwhile",
+			calls: []do{
+				{call: "wake", key: "a", want: true},
+				{call: "rest", key: "a", with: Waiting},
+				{call: "wake", key: "a"},
+				{call: "drop", key: "a"},
+			},
+			number: 1, trigger: "cause of a",
+		},
+		{
 			name: "a key that is dropped counts nowhere, busy or not",
 			calls: []do{
 				{call: "wake", key: "a", want: true},

@@ -92,7 +92,7 @@ func TestValidate(t *testing.T) {
 			"<stdin>:14:10: spec.image is a number: quote it, as in image: \"1.20\"\n" +
 				"<stdin>:15:13: spec.replicas is a string: write a plain integer, such as 3\n", "error: 2 problems in the files\n"},
 		"another namespace by default": {[]string{"--source-namespace=shop", "--namespaces-only=pay", "good/a.yaml"}, "", 3,
-			"good/a.yaml:4:3: metadata.namespace is \"shop\", and this controller works in pay only: write one of these\n", "error: 1 problem in the files\n"},
+			"good/a.yaml:4:3: metadata.namespace is \"shop\", and namespaces.only lets this controller work in pay alone: write one that it names\n", "error: 1 problem in the files\n"},
 		"as JSON, problems": {[]string{"-o", "json", "good/a.yaml", "desired/web.yaml", "bad.yaml", "-"}, service("café", "<b>"), 3,
 			"testdata/validate.json", "error: 5 problems in the files\n"},
 		"as JSON, nothing": {[]string{"-o", "json", "empty"}, "", 0,

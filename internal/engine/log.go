@@ -19,11 +19,12 @@ const (
 // logStep tells of a step that was done. What was cleaned up of a deleted object
 // is told in one line, when the last of it is done. follows: something else was
 // written to the object before, in the same cycle; that its status follows isn't
-// worth a line then.
+// worth a line then, nor is one that says what the object waits for, which has a line
+// of its own.
 func (e *Engine) logStep(r *run, d *plan.Decision, follows bool) {
 	log := e.opts.Log.With("object", r.key.String())
 	switch {
-	case d.Step.Kind == plan.StepWriteStatus && follows:
+	case d.Step.Kind == plan.StepWriteStatus && (follows || !d.Step.Ready()):
 		log.Debug(MsgReconciled, "action", string(d.Action), "target", d.Target.Name(r.key), "reason", d.Reason)
 	case d.Step.Kind == plan.StepDropFinalizer:
 		log.Info("cleaned up", "removed", r.it.removed, "finalizer", v1.CleanupFinalizer, "left", d.Step.Finalizers, "reason", d.Reason)
@@ -52,6 +53,27 @@ func (e *Engine) logPrepared(done plan.Action) {
 // all of them.
 const mostProblems = 20
 
+// logWarnings tells what is worth a look in the source, and wasn't there in the
+// snapshot before.
+func (e *Engine) logWarnings(before, now *source.Snapshot) {
+	known := make(map[source.Problem]bool, len(before.Warnings))
+	for _, p := range before.Warnings {
+		known[p] = true
+	}
+	told := 0
+	for _, p := range now.Warnings {
+		if known[p] {
+			continue
+		}
+		if told++; told <= mostProblems {
+			e.opts.Log.Info("noticed", "at", p.Error())
+		}
+	}
+	if more := told - mostProblems; more > 0 {
+		e.opts.Log.Info("more warnings are in the report", "count", more)
+	}
+}
+
 // logSource tells what has become wrong in the source since the snapshot before,
 // and that all is mended. before is nil for the first snapshot.
 func (e *Engine) logSource(before, now *source.Snapshot) {
@@ -69,6 +91,7 @@ func (e *Engine) logSource(before, now *source.Snapshot) {
 	if more := len(fresh) - mostProblems; more > 0 {
 		e.opts.Log.Warn("more problems are in the report", "count", more)
 	}
+	e.logWarnings(before, now)
 	if len(now.Problems) == 0 && len(before.Problems) > 0 {
 		e.opts.Log.Info("the problems in the source are mended")
 	}

@@ -111,7 +111,7 @@ func (e *Engine) first(failing bool) string {
 	var at plan.Key
 	var found *item
 	for key, it := range e.items {
-		if !it.judged || it.action != plan.Requeue || it.failing != failing {
+		if !it.judged || it.action != plan.Requeue || it.failing != failing || it.ready && !failing {
 			continue
 		}
 		if found == nil || before(key, at) < 0 {

@@ -15,8 +15,11 @@ type Outcome struct {
 	// Command is a part of WaitingFor: what a person types to allow what is held. ""
 	// where there is none.
 	Command string
-	// Failing, Waiting, Held and Problems count objects and problems.
+	// Failing, Waiting, Held and Problems count objects and problems. Objects whose
+	// turn is still to come count as waiting.
 	Failing, Waiting, Held, Problems int
+	// Unsettled: files of the source haven't come to rest.
+	Unsettled bool
 	// Source is what is wrong with the source as a whole, or nil.
 	Source error
 	// Cluster is what keeps the cluster from being worked on, or nil.
@@ -52,7 +55,7 @@ func (e *Engine) Wait(ctx context.Context) Outcome {
 // is locked.
 func (e *Engine) outcome(state error) (o Outcome, over bool) {
 	f := e.facts(state)
-	o = Outcome{Failing: f.Failing, Waiting: f.Waiting, Held: f.Held, Problems: f.Problems, Cluster: state, Fatal: e.fatal}
+	o = Outcome{Failing: f.Failing, Waiting: f.Waiting + f.Busy, Held: f.Held, Problems: f.Problems, Cluster: state, Fatal: e.fatal}
 	o.Converged, o.WaitingFor = cycle.Judge(f)
 	if digest := e.approvable(); digest != "" {
 		o.Command = e.opts.Approvals.Command(digest)
@@ -60,7 +63,10 @@ func (e *Engine) outcome(state error) (o Outcome, over bool) {
 	if e.prepared != nil && o.Fatal == nil {
 		o.Cluster = e.prepared
 	}
-	if s := e.snapshot; s != nil && f.Source != "" && len(s.Unsettled) == 0 {
+	if s := e.snapshot; s != nil {
+		o.Unsettled = len(s.Unsettled) > 0
+	}
+	if s := e.snapshot; s != nil && f.Source != "" && !o.Unsettled {
 		o.Source = s.Err
 		if o.Source == nil {
 			o.Source = errors.New(f.Source)

@@ -25,7 +25,7 @@ import (
 
 // ErrNoDefinition says that the cluster doesn't know WebServices.
 var ErrNoDefinition = errors.New("the cluster knows no WebServices: their definition, the CRD " + v1.CRDName +
-	", isn't installed, which run and once do")
+	", isn't installed; run and once install it")
 
 // askAgain is how long a Reader rests before it asks again a server that is away.
 const askAgain = 500 * time.Millisecond

@@ -91,8 +91,12 @@ func judgeLive(in *Input, belongs Belongs) verdict {
 		}
 	}
 	child := judgeDependencies(in)
-	if child.Action == "" {
+	switch removal := in.removal(); {
+	case child.Action == "":
 		child = judgeChild(in, belongs)
+	case removal.State == RemovalHeld:
+		// That it waits for others as well is no reason that helps anybody.
+		child.Reason = removal.Reason
 	}
 	if spec.Action != "" && child.Verdict() {
 		return spec

@@ -380,6 +380,33 @@ func TestStatusThatCantBeWritten(t *testing.T) {
 	}
 }
 
+// TestACRDThatLacksWhatTheFileStates: nothing is sent that the server can't take, and
+// the fields are named. What only the status lacks is in nobody's way here.
+func TestACRDThatLacksWhatTheFileStates(t *testing.T) {
+	t.Parallel()
+	const lacks = "the CRD webservices.apps.labhub.io doesn't declare spec.replicas, spec.tier: add them to it, as in manifests/crd"
+	for _, c := range []struct {
+		name    string
+		change  func(*Input)
+		missing []string
+		want    string
+	}{
+		{"to be created", func(in *Input) { in.Live = Live{} }, []string{"spec.replicas", "spec.tier", "status.replicas"}, lacks},
+		{"to be updated", func(in *Input) { in.Desired.Image = newImage }, []string{"spec.replicas", "spec.tier"}, lacks},
+		{"the file states neither", func(in *Input) { in.Live, in.Desired.Replicas, in.Desired.Tier = Live{}, nil, nil }, []string{"spec.replicas", "spec.tier"},
+			"the file asks for it and the cluster doesn't have it"},
+		{"the status alone", func(in *Input) { in.Live = Live{} }, []string{"status.replicas"}, "the file asks for it and the cluster doesn't have it"},
+	} {
+		in := convergedInput()
+		in.Desired.Replicas, in.Desired.Tier = new(int32(3)), new("dev")
+		c.change(in)
+		in.CRD.Missing = c.missing
+		if d := judge(in); d.Reason != c.want || d.Error != (c.want == lacks) {
+			t.Errorf("%s: %s, error %t: %s", c.name, d.Action, d.Error, d.Reason)
+		}
+	}
+}
+
 // TestNothingIsWrittenTo: inputs are shared with caches.
 func TestNothingIsWrittenTo(t *testing.T) {
 	t.Parallel()

@@ -182,6 +182,15 @@ type Step struct {
 	Spared types.UID
 }
 
+// Ready says whether StepWriteStatus says that all is as it should be.
+func (s *Step) Ready() bool {
+	if s.Status == nil {
+		return false
+	}
+	ready := readyOf(s.Status.Conditions)
+	return ready != nil && ready.Status == metav1.ConditionTrue
+}
+
 // ChildContent is what a ConfigMap shall have. Labels that it has beside these
 // stay as they are.
 type ChildContent struct {

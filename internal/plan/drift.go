@@ -37,7 +37,7 @@ func (c Change) String() string {
 	case c.From == c.To && c.By == "":
 		return c.Path + " is as the file says, but the file doesn't own it yet"
 	case c.From == c.To:
-		return c.Path + " is as the file says, but " + c.By + " owns it and the file doesn't"
+		return c.Path + " is as it should be, but " + c.By + " owns it and we don't"
 	case c.By == "":
 		return c.Path + " is " + value(c.From) + " and should be " + value(c.To)
 	}

@@ -91,21 +91,21 @@ func TestDrift(t *testing.T) {
 func TestChangeReadsAsEnglish(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]Change{
-		`spec.image is "nginx:1.26" and should be "nginx:1.27"`:                         {Path: "spec.image", From: "nginx:1.26", To: "nginx:1.27"},
-		`spec.image is "nginx:1.26", set by kubectl-edit, and should be "nginx:1.27"`:   {Path: "spec.image", From: "nginx:1.26", To: "nginx:1.27", By: "kubectl-edit"},
-		`spec.image is as the file says, but kubectl-edit owns it and the file doesn't`: {Path: "spec.image", From: "a", To: "a", By: "kubectl-edit"},
-		`metadata.labels[team] is as the file says, but the file doesn't own it yet`:    {Path: "metadata.labels[team]", From: "a", To: "a"},
-		`spec.replicas is 3 and should be 5`:                                            {Path: "spec.replicas", From: "3", To: "5"},
-		`spec.replicas is no longer in the file`:                                        {Path: "spec.replicas", From: "3", Dropped: true},
-		`spec.tier is missing`:                                                          {Path: "spec.tier", To: "dev", Missing: true},
-		`metadata.annotations[note] is "x" and should be ""`:                            {Path: "metadata.annotations[note]", From: "x"},
-		`data.extra must not be there`:                                                  {Path: "data.extra", From: "x", Extra: true},
-		`metadata.annotations[note] is "two\nlines" and should be "one"`:                {Path: "metadata.annotations[note]", From: "two\nlines", To: "one"},
-		`data.image is "` + strings.Repeat("é", 30) + `…" and should be "short"`:        {Path: "data.image", From: strings.Repeat("é", 40), To: "short"},
-		`data.image is "x` + strings.Repeat("é", 29) + `…" and should be "short"`:       {Path: "data.image", From: "x" + strings.Repeat("é", 40), To: "short"},
-		`data.image is "` + strings.Repeat("x", 60) + `" and should be "short"`:         {Path: "data.image", From: strings.Repeat("x", 60), To: "short"},
-		`metadata.ownerReferences[controller] is "uid-old" and should be "uid-live"`:    {Path: "metadata.ownerReferences[controller]", From: "uid-old", To: "uid-live"},
-		`metadata.finalizers[webservice.labhub.io/cleanup] is missing`:                  {Path: "metadata.finalizers[" + finalizer + "]", To: finalizer, Missing: true},
+		`spec.image is "nginx:1.26" and should be "nginx:1.27"`:                       {Path: "spec.image", From: "nginx:1.26", To: "nginx:1.27"},
+		`spec.image is "nginx:1.26", set by kubectl-edit, and should be "nginx:1.27"`: {Path: "spec.image", From: "nginx:1.26", To: "nginx:1.27", By: "kubectl-edit"},
+		`spec.image is as it should be, but kubectl-edit owns it and we don't`:        {Path: "spec.image", From: "a", To: "a", By: "kubectl-edit"},
+		`metadata.labels[team] is as the file says, but the file doesn't own it yet`:  {Path: "metadata.labels[team]", From: "a", To: "a"},
+		`spec.replicas is 3 and should be 5`:                                          {Path: "spec.replicas", From: "3", To: "5"},
+		`spec.replicas is no longer in the file`:                                      {Path: "spec.replicas", From: "3", Dropped: true},
+		`spec.tier is missing`:                                                        {Path: "spec.tier", To: "dev", Missing: true},
+		`metadata.annotations[note] is "x" and should be ""`:                          {Path: "metadata.annotations[note]", From: "x"},
+		`data.extra must not be there`:                                                {Path: "data.extra", From: "x", Extra: true},
+		`metadata.annotations[note] is "two\nlines" and should be "one"`:              {Path: "metadata.annotations[note]", From: "two\nlines", To: "one"},
+		`data.image is "` + strings.Repeat("é", 30) + `…" and should be "short"`:      {Path: "data.image", From: strings.Repeat("é", 40), To: "short"},
+		`data.image is "x` + strings.Repeat("é", 29) + `…" and should be "short"`:     {Path: "data.image", From: "x" + strings.Repeat("é", 40), To: "short"},
+		`data.image is "` + strings.Repeat("x", 60) + `" and should be "short"`:       {Path: "data.image", From: strings.Repeat("x", 60), To: "short"},
+		`metadata.ownerReferences[controller] is "uid-old" and should be "uid-live"`:  {Path: "metadata.ownerReferences[controller]", From: "uid-old", To: "uid-live"},
+		`metadata.finalizers[webservice.labhub.io/cleanup] is missing`:                {Path: "metadata.finalizers[" + finalizer + "]", To: finalizer, Missing: true},
 	} {
 		if got := c.String(); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

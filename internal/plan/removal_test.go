@@ -83,6 +83,9 @@ func TestRemoval(t *testing.T) {
 			Decision{Action: Create, Reason: "the ConfigMap doesn't exist", Held: true}},
 		{"held, and its ConfigMap is someone else's", and(is(RemovalHeld, "held", 1), child(foreignUnowned), func(in *Input) { in.Live.Status = statusState(conflictStatus) }),
 			StepNone, Decision{Action: Requeue, Reason: conflict, Error: true, Held: true}},
+		{"held, and what it depends on isn't ready", and(is(RemovalHeld, "held", time.Minute), func(in *Input) {
+			in.Dependencies = []Dependency{{Key: Key{Namespace: "crd-lab", Name: "db"}, Reason: "it doesn't exist"}}
+		}), StepWriteStatus, Decision{Action: Update, Held: true}},
 		{"held, and the CRD isn't ready", and(is(RemovalHeld, "held", 1), func(in *Input) { in.CRD = CRD{Reason: "no CRD"} }), StepNone,
 			Decision{Action: Requeue, Reason: "no CRD", After: 5 * time.Second, Held: true}},
 	} {

@@ -1,5 +1,12 @@
 package plan
 
+import (
+	"slices"
+	"strings"
+
+	v1 "labhub.io/webservice-controller/internal/api/v1"
+)
+
 // judgeSpec compares the live object with its file; the verdict has no action
 // where applying would change nothing.
 //
@@ -33,6 +40,9 @@ func create(in *Input) verdict {
 		return heldBack(WebService, readiness{})
 	}
 	step := Step{Kind: StepApply, Desired: in.file()}
+	if lacks := lacking(in); len(lacks) > 0 {
+		return failing(WebService, undeclared(lacks), readiness{})
+	}
 	return attempt(in, step, Create, WebService, "the file asks for it and the cluster doesn't have it", nil)
 }
 
@@ -62,7 +72,23 @@ func notTaken(in *Input, belongs Belongs) verdict {
 	return heldBack(WebService, child.ready)
 }
 
+// lacking lists the fields that the file states and the CRD doesn't declare. The server
+// wouldn't take a file that has one.
+func lacking(in *Input) []string {
+	if len(in.CRD.Missing) == 0 {
+		return nil
+	}
+	d := in.file()
+	states := map[string]bool{"spec.image": true, "spec.replicas": d.Replicas != nil, "spec.tier": d.Tier != nil}
+	return slices.DeleteFunc(slices.Clone(in.CRD.Missing), func(path string) bool { return !states[path] })
+}
+
 func update(in *Input, changes []Change) verdict {
+	if lacks := lacking(in); len(lacks) > 0 {
+		return failing(WebService, undeclared(lacks), readiness{
+			reason: v1.ReasonFailed, message: "The CRD doesn't declare " + strings.Join(lacks, ", "),
+		})
+	}
 	step := Step{
 		Kind:            StepApply,
 		Desired:         in.file(),

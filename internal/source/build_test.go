@@ -91,7 +91,7 @@ func TestBuild(t *testing.T) {
 			name:  "a file of zero bytes keeps its names",
 			files: []File{file("one.yaml", ""), file("sub/two.yaml", named("c"))}, prev: before,
 			objects: "shop/c", broken: "shop/a shop/b",
-			problems: "one.yaml: the file is empty: remove it, or leave a comment in it, if it shall hold nothing",
+			problems: "one.yaml: the file is empty: remove it, or leave a comment in it where it is meant to hold nothing",
 		},
 		{
 			name:  "a removed file holds nothing",

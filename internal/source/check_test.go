@@ -78,7 +78,7 @@ func TestCheck(t *testing.T) {
 		{name: "stdin in UTF-16", paths: "-", stdin: encode16("\ufeff"+jsonService("c")+jsonService("d"), false), objects: "shop/c shop/d", files: 1},
 		{name: "stdin with a problem", paths: "-", stdin: named("in") + "  replicas: x\n", files: 1, problems: "<stdin>:7:13: spec.replicas is a string: write a plain integer, such as 3"},
 		{name: "stdin twice", paths: "- -", stdin: named("in"), objects: "shop/in", files: 1},
-		{name: "nothing on stdin", paths: "-", files: 1, problems: "<stdin>: the file is empty: remove it, or leave a comment in it, if it shall hold nothing"},
+		{name: "nothing on stdin", paths: "-", files: 1, problems: "<stdin>: the file is empty: remove it, or leave a comment in it where it is meant to hold nothing"},
 		{
 			name: "stdin against a file", paths: "- dir/a.yaml", stdin: named("a"), files: 2,
 			problems: "<stdin>:1:1: shop/a is written in dir/a.yaml:1 as well: keep one\ndir/a.yaml:1:1: shop/a is written in <stdin>:1 as well: keep one",

@@ -78,7 +78,7 @@ func TestCases(t *testing.T) {
 		},
 		{"08-kubectl-get-export.yaml", "default/t08-export default/t08-null-timestamp", ""},
 		{"12-full.yaml", "default/t12-keep default/t12-do-not-prune", ""},
-		{"12-truncated-c.yaml", "", "12-truncated-c.yaml: the file is empty: remove it, or leave a comment in it, if it shall hold nothing"},
+		{"12-truncated-c.yaml", "", "12-truncated-c.yaml: the file is empty: remove it, or leave a comment in it where it is meant to hold nothing"},
 	} {
 		t.Run(test.file, func(t *testing.T) {
 			p := parseCase(t, test.file)
@@ -222,7 +222,7 @@ func TestDocument(t *testing.T) {
 		{"indented with a tab", "apiVersion: apps.labhub.io/v1\nkind: WebService\nmetadata:\n\tname: web\n", "4:2: not valid YAML: found character that cannot start any token: indent with blanks, not with tabs"},
 		{"truncated in the first word", "apiVer", "1:1: the document is a plain text, not an object: begin it with apiVersion: apps.labhub.io/v1"},
 		{"list of objects", "- apiVersion: apps.labhub.io/v1\n  kind: WebService\n", "1:1: the document is a list of objects: write them under items: of a kind: List, or part them with ---"},
-		{"blanks", " \n\t\r\n", "the file is empty: remove it, or leave a comment in it, if it shall hold nothing"},
+		{"blanks", " \n\t\r\n", "the file is empty: remove it, or leave a comment in it where it is meant to hold nothing"},
 		{"NUL", service + "\x00", "7:1: the file holds a NUL byte: save it as text in UTF-8"},
 		{"control character", service + "  tier: a\x07\n", "7:10: the file holds the control character U+0007: remove it, or write it as an escape in double quotes"},
 		{"Latin-1", service + "  tier: caf\xe9\n", "7:12: the file isn't valid UTF-8: save it as UTF-8"},
@@ -347,7 +347,7 @@ func TestNamespaces(t *testing.T) {
 	if names(p.Objects) != "shop/web" {
 		t.Errorf("objects: %s", names(p.Objects))
 	}
-	want := `a.yaml:11:3: metadata.namespace is "other", and this controller works in shop, pay only: write one of these`
+	want := `a.yaml:11:3: metadata.namespace is "other", and namespaces.only lets this controller work in shop, pay alone: write one that it names`
 	if texts(p.Problems) != want || p.Broken[key("other/web")].Message == "" {
 		t.Errorf("problems: %s\nbroken: %v", texts(p.Problems), p.Broken)
 	}

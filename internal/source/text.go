@@ -92,7 +92,7 @@ func blank(text []byte) *fault {
 	if len(bytes.Trim(text, " \t\r\n")) > 0 {
 		return nil
 	}
-	return &fault{message: "the file is empty: remove it, or leave a comment in it, if it shall hold nothing"}
+	return &fault{message: "the file is empty: remove it, or leave a comment in it where it is meant to hold nothing"}
 }
 
 func pointerFile(text []byte) *fault {

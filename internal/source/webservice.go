@@ -70,7 +70,7 @@ func (d *document) require(root *yaml.Node, m mapping, o *Object) {
 		o.Key.Namespace = d.opts.DefaultNamespace
 	}
 	if !d.opts.worksIn(o.Key.Namespace) {
-		d.problem(at, "metadata.namespace", "metadata.namespace is %q, and this controller works in %s only: write one of these", o.Key.Namespace, strings.Join(d.opts.Namespaces, ", "))
+		d.problem(at, "metadata.namespace", "metadata.namespace is %q, and namespaces.only lets this controller work in %s alone: write one that it names", o.Key.Namespace, strings.Join(d.opts.Namespaces, ", "))
 	}
 }
 
@@ -301,15 +301,25 @@ func (d *document) namespace(f field) string {
 // checkKey reports what apimachinery finds wrong with a key.
 func (d *document) checkKey(f field, path string, wrong []string) {
 	for _, message := range wrong {
-		d.problem(f.key, join(path, f.name), "%s has the key %q, which isn't valid: %s", path, shorten(f.name), message)
+		d.problem(f.key, join(path, f.name), "%s has the key %q, which isn't valid: %s", path, shorten(f.name), plain(message))
 	}
 }
 
 // check reports what apimachinery finds wrong with a name or a value.
 func (d *document) check(at *yaml.Node, path, value string, wrong []string) {
 	for _, message := range wrong {
-		d.problem(at, path, "%s %q isn't valid: %s", path, shorten(value), message)
+		d.problem(at, path, "%s %q isn't valid: %s", path, shorten(value), plain(message))
 	}
+}
+
+// plain leaves the regular expression away that says the same once more.
+func plain(message string) string {
+	before, rest, found := strings.Cut(message, ", regex used for validation is ")
+	if !found {
+		return message
+	}
+	_, after, _ := strings.Cut(rest, "')")
+	return before + ")" + after
 }
 
 // shorten keeps messages readable.

@@ -62,13 +62,16 @@ func (s *Status) erase(b *bytes.Buffer) {
 	}
 }
 
-// draw leaves the last column free: some terminals begin a new line when it is
-// written to.
+// spare is how many columns draw leaves free: some terminals begin a new line when the
+// last one is written to, and Ctrl-C shows as ^C.
+const spare = 3
+
+// draw writes the line, where it can be written over.
 func (s *Status) draw(b *bytes.Buffer) {
 	screen := s.screen()
 	if s.line == "" || s.open || !screen.Rewrites {
 		return
 	}
-	b.WriteString(Cut(Line(s.line), screen.Width-1))
+	b.WriteString(Cut(Line(s.line), screen.Width-spare))
 	s.shown = true
 }

@@ -22,7 +22,7 @@ func TestStatus(t *testing.T) {
 		{"the same again", func() { s.Show("1 of 3") }, ""},
 		{"text", func() { _, _ = io.WriteString(s, "created\n") }, "\r\x1b[Kcreated\n1 of 3"},
 		{"another line", func() { s.Show("2 of 3") }, "\r\x1b[K2 of 3"},
-		{"a line that is too wide", func() { s.Show("2 of 3; crd-lab/web") }, "\r\x1b[K2 of 3; cr…"},
+		{"a line that is too wide", func() { s.Show("2 of 3; crd-lab/web") }, "\r\x1b[K2 of 3;…"},
 		{"a line that isn't nice", func() { s.Show("\x1b[2J") }, "\r\x1b[K" + `\x1b[2J`},
 		{"text without end", func() { _, _ = io.WriteString(s, "wait") }, "\r\x1b[Kwait"},
 		{"the line stays away from it", func() { s.Show("3 of 3") }, ""},
