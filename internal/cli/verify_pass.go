@@ -22,6 +22,9 @@ const answerLimit = 10 * time.Second
 func (v *verification) firstPass(ctx context.Context) (rest, err error) {
 	outcome := v.pass(ctx, v.app.lease)
 	v.before = v.engine.Report()
+	if err := v.delivered(nil); err != nil {
+		return nil, err
+	}
 	if !v.all() {
 		if !v.known() {
 			return nil, v.unknown(&outcome)

@@ -462,3 +462,53 @@ func TestPlanWhereNothingCanBePlanned(t *testing.T) {
 		})
 	}
 }
+
+// thinCRD is one of somebody else, with less than files state.
+const thinCRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: webservices.apps.labhub.io}
+spec:
+  group: apps.labhub.io
+  scope: Namespaced
+  names: {plural: webservices, singular: webservice, kind: WebService}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      subresources: {status: {}}
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            spec: {type: object, properties: {image: {type: string}}}
+            status: {type: object}
+`
+
+// TestPlanOnACRDThatLacksFields: plan and once say the same of what can't be written,
+// name the fields, and send no write of it.
+func TestPlanOnACRDThatLacksFields(t *testing.T) {
+	l := newLabOn(t, labtest.Start(t))
+	l.namespace = "crd-lab"
+	l.cluster.Apply(t, []byte(thinCRD))
+	l.writeDesired("checkout")
+	for _, command := range []string{"plan", "once"} {
+		args := append([]string{command}, l.flags()...)
+		if command == "once" {
+			args = append(args, "--timeout", "5s")
+		}
+		r := l.exec(args...)
+		const want = "the CRD webservices.apps.labhub.io doesn't declare spec.replicas, spec.tier: add them to it, as in manifests/crd"
+		if r.code != 1 || !strings.Contains(r.stdout+r.stderr, want) && !strings.Contains(oneLine(r.stdout), want) {
+			t.Errorf("%s: exit code %d\n%s%s", command, r.code, r.stdout, r.stderr)
+		}
+	}
+	for _, request := range l.cluster.Audit().Requests(t, "webservice-controller/", 0) {
+		if request.IsWrite() && strings.Contains(request.URI, "/webservices/") {
+			t.Errorf("sent %s %s", request.Verb, request.URI)
+		}
+	}
+}
+
+// oneLine is text without its line breaks and what they are indented by.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -13,6 +13,7 @@ import (
 
 	"labhub.io/webservice-controller/internal/labtest"
 	"labhub.io/webservice-controller/internal/term"
+	"labhub.io/webservice-controller/manifests"
 )
 
 // session is a command in a terminal, as a user sees it.
@@ -184,6 +185,7 @@ func TestOnceInATerminalShowsHowFarItIs(t *testing.T) {
 func TestOnceWithoutATerminalWritesPlainLines(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
+	shared.Apply(t, manifests.CRD()) // else that is written, too
 	l.writeServices("nginx:1.27", "checkout")
 	l.environ = append(l.environ, "TERM=xterm-256color")
 	r := l.once()
