@@ -74,6 +74,8 @@ type Engine struct {
 	over bool
 	// prepared is the last error of Prepare.
 	prepared error
+	// eventsReported counts the events that reports have told of.
+	eventsReported int64
 	// settled is closed and made anew whenever something changes that Wait waits for.
 	settled chan struct{}
 }
@@ -214,6 +216,7 @@ func (e *Engine) settle() {
 	e.current.finished = time.Now()
 	e.current.sentReads, e.current.sentWrites = reads-e.current.reads, writes-e.current.writes
 	e.tellHold()
+	e.release()
 	signal(e.question)
 	e.tellChange()
 }
