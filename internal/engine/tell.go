@@ -96,9 +96,12 @@ func (e *Engine) eventsSent() int64 {
 	return e.opts.Events.Sent() - e.eventsReported
 }
 
-// noteReported notes that a report was published that counts so many events.
+// noteReported notes that a report was published that counts so many events. Where all
+// cycles have one account, each report of it counts all of them.
 func (e *Engine) noteReported(events int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.eventsReported += events
+	if e.opts.Trigger == "" {
+		e.eventsReported += events
+	}
 }

@@ -14,6 +14,7 @@ import (
 
 	v1 "labhub.io/webservice-controller/internal/api/v1"
 	"labhub.io/webservice-controller/internal/plan"
+	"labhub.io/webservice-controller/internal/report"
 )
 
 // told are the events that the engine lets go, in memory.
@@ -268,27 +269,30 @@ func TestAHoldIsToldOnce(t *testing.T) {
 	})
 }
 
-// TestReportsCountEvents: each report has those since the one before it.
+// TestReportsCountEvents: each report has those since the one before it. What a command
+// does as a whole has one account, and so all reports of that have all of them.
 func TestReportsCountEvents(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := &told{}
-		r := newRig(t, telling(e))
-		stop := background(t, func(ctx context.Context) { r.Publishing(ctx) })
-		synctest.Wait()
-		e.send(3)
-		r.StateChanged()
-		pass(2 * time.Second)
-		e.send(2)
-		if n := r.Report().Requests.Events; n != 2 {
-			t.Errorf("looked at, it is %d", n)
-		}
-		stop()
-		var got []int64
-		for _, rep := range r.reports {
-			got = append(got, rep.Requests.Events)
-		}
-		if want := []int64{0, 3, 2}; !slices.Equal(got, want) {
-			t.Errorf("events %v, want %v", got, want)
-		}
-	})
+	for trigger, want := range map[report.Trigger][]int64{"": {0, 3, 2}, report.TriggerOnce: {0, 3, 5}} {
+		synctest.Test(t, func(t *testing.T) {
+			e := &told{}
+			r := newRig(t, telling(e), func(o *Options) { o.Trigger = trigger })
+			stop := background(t, func(ctx context.Context) { r.Publishing(ctx) })
+			synctest.Wait()
+			e.send(3)
+			r.StateChanged()
+			pass(2 * time.Second)
+			e.send(2)
+			if n := r.Report().Requests.Events; n != want[2] {
+				t.Errorf("%q: looked at, it is %d", trigger, n)
+			}
+			stop()
+			var got []int64
+			for _, rep := range r.reports {
+				got = append(got, rep.Requests.Events)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%q: events %v, want %v", trigger, got, want)
+			}
+		})
+	}
 }
