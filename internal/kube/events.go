@@ -160,15 +160,15 @@ func (e *Events) take(drain bool) (f *fact, wait time.Duration, over bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := time.Now()
-	due, any := e.queue.next()
-	if !any || due.After(now) {
+	due, ok := e.queue.next()
+	if !ok || due.After(now) {
 		e.tellDropped()
 		if drain && e.sending == 0 {
 			return nil, 0, true
 		}
 	}
 	switch {
-	case !any:
+	case !ok:
 		return nil, idleLook, false
 	case e.paused.After(now):
 		return nil, e.paused.Sub(now), false

@@ -113,8 +113,8 @@ func (q *eventQueue) push(f *fact) {
 	heap.Push(&q.waiting, f)
 }
 
-// next is when the next fact is due; any is false where none waits.
-func (q *eventQueue) next() (due time.Time, any bool) {
+// next is when the next fact is due; ok is false where none waits.
+func (q *eventQueue) next() (due time.Time, ok bool) {
 	if len(q.waiting) == 0 {
 		return time.Time{}, false
 	}

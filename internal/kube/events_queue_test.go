@@ -23,7 +23,7 @@ func TestEventsAreCountedAtGrowingIntervals(t *testing.T) {
 		now := start.Add(time.Duration(minute) * time.Minute)
 		q.note(factOf(1), now)
 		q.release()
-		if due, any := q.next(); any && !due.After(now) {
+		if due, ok := q.next(); ok && !due.After(now) {
 			f := q.take()
 			count += f.unsent
 			q.toldOf(f, f.unsent, count, now)
@@ -52,7 +52,7 @@ func TestEventsHaveABound(t *testing.T) {
 	if len(q.facts) != 100 || q.dropped != 100 {
 		t.Errorf("%d facts, %d dropped", len(q.facts), q.dropped)
 	}
-	if _, any := q.next(); any {
+	if _, ok := q.next(); ok {
 		t.Error("something may go out before it was released")
 	}
 	if !q.release() || q.release() {

@@ -197,15 +197,18 @@ func (e *Events) patch(ctx context.Context, t *telling, body []byte) (*eventsv1.
 	return e.client.Events(t.Key.Namespace).Patch(ctx, t.name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: v1.Manager})
 }
 
-// leave waits until one more request may be sent. An error says that none may.
+// leave waits until one more request may be sent. An error says that none may, at
+// once where that is so already.
 func (e *Events) leave(ctx context.Context) error {
-	if err := e.limit.Wait(ctx); err != nil {
-		return err
+	if e.opts.Leave() {
+		if err := e.limit.Wait(ctx); err != nil {
+			return err
+		}
+		if e.opts.Leave() {
+			return nil
+		}
 	}
-	if !e.opts.Leave() {
-		return &plan.Failure{Class: plan.NotWriter, Phrase: "the lease is not ours", Err: errLost}
-	}
-	return nil
+	return &plan.Failure{Class: plan.NotWriter, Phrase: "the lease is not ours", Err: errLost}
 }
 
 // countOf is how often the Event says that it has happened.
