@@ -3,12 +3,14 @@ package e2e
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -184,6 +186,34 @@ func TestAPassAndARestartSendNoEvent(t *testing.T) {
 	r = l.exec(append([]string{"verify"}, l.flags()...)...)
 	if sent := l.events(mark); r.code != 0 || fmt.Sprint(sent) != "[create 201 create 201]" || l.lastReport().Requests.Events != 2 {
 		t.Errorf("verify: %d, sent %q, reported %+v\n%s", r.code, sent, l.lastReport().Requests, r.stderr)
+	}
+}
+
+// A server that takes no event in holds up neither the work nor the end of it.
+func TestEventsThatGetNoAnswerHoldNothingUp(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	proxy := labtest.NewProxy(t, l.cluster)
+	l.kubeconfig = proxy.Kubeconfig(t, l.kubeconfig)
+	proxy.Set(labtest.When(func(r *http.Request) bool { return strings.Contains(r.URL.Path, "/events.k8s.io/") }, labtest.Delay(time.Hour)))
+	names := make([]string, 30)
+	for i := range names {
+		names[i] = fmt.Sprintf("web-%02d", i)
+	}
+	l.writeServices("nginx:1.27", names...)
+	d := l.run()
+	d.converges()
+	l.edit(webservices(), names[7], `{"spec":{"image":"nginx:0"}}`)
+	labtest.Eventually(t, recovery, func() error { return l.done(names[7], "nginx:1.27") })
+	d.converges()
+	began := time.Now()
+	d.stop()
+	t.Logf("stopped after %s", time.Since(began).Round(time.Millisecond))
+	if log := d.stderr.String(); strings.Count(log, "events were dropped") != 1 || strings.Count(log, "level=WARN") != 1 {
+		t.Errorf("log %s", log)
+	}
+	if sent := l.events(0); len(sent) > 0 {
+		t.Errorf("sent %q", sent)
 	}
 }
 
