@@ -127,11 +127,11 @@ func rights(t *testing.T) []string {
 // Every right is on this list, so that none is added in passing.
 func TestRBAC(t *testing.T) {
 	want := []string{
-		"create configmaps", "create customresourcedefinitions", "create leases", "create namespaces", "create webservices",
+		"create configmaps", "create customresourcedefinitions", "create events", "create leases", "create namespaces", "create webservices",
 		"delete configmaps", "delete webservices",
 		"get configmaps", "get leases", "get webservices",
 		"list configmaps", "list customresourcedefinitions", "list namespaces", "list webservices",
-		"patch configmaps", "patch customresourcedefinitions", "patch webservices", "patch webservices/status",
+		"patch configmaps", "patch customresourcedefinitions", "patch events", "patch webservices", "patch webservices/status",
 		"update leases",
 		"watch configmaps", "watch customresourcedefinitions", "watch namespaces", "watch webservices",
 	}

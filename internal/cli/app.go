@@ -36,6 +36,8 @@ type app struct {
 	web      *web.Server // nil where there is none
 	// newCluster makes a cluster that has seen nothing yet.
 	newCluster func() (*kube.Cluster, error)
+	// newEvents makes what sends events.
+	newEvents func() (*kube.Events, error)
 
 	parts
 	// progress is nil where nobody looks on, or there is no end to come closer to.
@@ -63,6 +65,8 @@ type parts struct {
 	source  *source.Source
 	cluster *kube.Cluster
 	engine  *engine.Engine
+	// events is nil where none are sent.
+	events *kube.Events
 	// snapshot is the last one of the source; nil before the first.
 	snapshot atomic.Pointer[source.Snapshot]
 }
@@ -78,6 +82,8 @@ type purpose struct {
 	// aside: it isn't what users look for in the out directory. There is neither
 	// report nor evidence, and approvals are left for whoever does all the work.
 	aside bool
+	// silent: no events are sent.
+	silent bool
 	// witness is told of every decision; nil is nobody.
 	witness engine.Evidence
 }
@@ -104,6 +110,7 @@ func newApp(cmd *cobra.Command, p *Process, why purpose) (*app, error) {
 			Namespaces: cfg.Namespaces.Only, InstallCRD: cfg.CRD.Install, CRD: manifests.CRD(),
 		})
 	}
+	a.newEvents = func() (*kube.Events, error) { return kube.NewEvents(rc, a.eventOptions()) }
 	if err := a.assemble(why); err != nil {
 		return nil, usage(err)
 	}
@@ -119,7 +126,12 @@ func (a *app) assemble(why purpose) (err error) {
 	if a.cluster, err = a.newCluster(); err != nil {
 		return err
 	}
-	a.writer, a.evidence, a.progress = nil, nil, nil
+	a.writer, a.evidence, a.progress, a.events = nil, nil, nil, nil
+	if !why.silent {
+		if a.events, err = a.newEvents(); err != nil {
+			return err
+		}
+	}
 	if !why.aside {
 		a.writer = &report.Writer{Dir: a.cfg.Out}
 	}
@@ -197,6 +209,9 @@ func (a *app) engineOptions(why purpose) engine.Options {
 		Approvals:    newApprovals(a.process, cfg.Out),
 		Publish:      a.publish,
 		Log:          a.log,
+	}
+	if a.events != nil {
+		opts.Events = a.events
 	}
 	if why.aside {
 		opts.Approvals = noApprovals{opts.Approvals}

@@ -10,6 +10,8 @@ import (
 // lease is what writes ask for leave.
 type lease interface {
 	Check(ctx context.Context) error
+	// Ours says whether it is ours now. It never takes it.
+	Ours() bool
 	TakenOver() time.Time
 }
 

@@ -21,6 +21,8 @@ func (t *tenure) Check(context.Context) error { return t.lost }
 
 func (t *tenure) TakenOver() time.Time { return t.takenOver }
 
+func (t *tenure) Ours() bool { return t.lost == nil }
+
 func TestGate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

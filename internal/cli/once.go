@@ -78,6 +78,7 @@ func (a *app) converge(ctx context.Context, timeout time.Duration, release func(
 
 	running.stopSource()
 	stopLeading()
+	a.flushEvents(ctx)
 	release()
 	running.stopWatching()
 	running.stopPublishing()

@@ -36,7 +36,7 @@ func run(cmd *cobra.Command, p *Process) error {
 	a.lease = lease
 	running := a.start(ctx)
 	a.cluster.WaitAble(ctx)
-	err = lease.Hold(ctx, a.engine.Lead)
+	err = lease.Hold(ctx, a.lead)
 	running.stopSource()
 	running.stopWatching()
 	running.stopPublishing()

@@ -121,7 +121,7 @@ func (v *verification) confine(o *engine.Outcome) {
 func (v *verification) secondPass(ctx context.Context) error {
 	v.log = quiet(v.log) // what a second pass would do isn't done
 	why := v.purpose(v.second)
-	why.aside, why.title = true, "second pass: "
+	why.aside, why.silent, why.title = true, true, "second pass: "
 	if err := v.assemble(why); err != nil {
 		return failed(err)
 	}

@@ -164,10 +164,16 @@ func (l *lab) asked(since labtest.Mark) []string {
 	return asked
 }
 
+// wantAsked wants exactly these requests. Events follow when all is done, so they are
+// left out where there are others, and count where there are none.
 func (l *lab) wantAsked(since labtest.Mark, want ...string) {
 	l.Helper()
 	slices.Sort(want)
-	if got := l.asked(since); !slices.Equal(got, want) {
+	got := l.asked(since)
+	if len(want) > 0 {
+		got = slices.DeleteFunc(got, func(request string) bool { return strings.Contains(request, " events ") })
+	}
+	if !slices.Equal(got, want) {
 		l.Errorf("the server was asked\n got %q\nwant %q", got, want)
 	}
 }

@@ -76,6 +76,8 @@ type Engine struct {
 	over bool
 	// prepared is the last error of Prepare.
 	prepared error
+	// eventsReported counts the events that reports have told of.
+	eventsReported int64
 	// settled is closed and made anew whenever something changes that Wait waits for.
 	settled chan struct{}
 }
@@ -219,6 +221,7 @@ func (e *Engine) settle() {
 	if !e.unanswered() {
 		e.tellHold()
 	}
+	e.release()
 	signal(e.question)
 	e.tellChange()
 }

@@ -43,6 +43,12 @@ type item struct {
 	// follows are the objects that it depends on.
 	follows []plan.Key
 
+	// rested is the object and the spec of it that were as they should be at the end of
+	// the last turn; zero where they weren't. heldTold: an event says that its deletion
+	// is held.
+	rested   generation
+	heldTold bool
+
 	// removed is the ConfigMap that was deleted since its object is being deleted,
 	// while the object is still there.
 	removed string

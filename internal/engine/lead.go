@@ -33,6 +33,7 @@ func (e *Engine) Lead(ctx context.Context) {
 	<-ctx.Done()
 	queue.ShutDown()
 	workers.Wait()
+	e.release()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.queue = nil

@@ -32,8 +32,8 @@ type Cluster interface {
 	Requests() (reads, writes int64)
 }
 
-// Options are an engine's settings. All fields but Trigger, QuietHolds, Only and Evidence must
-// be set.
+// Options are an engine's settings. All fields but Trigger, QuietHolds, Only, Evidence and
+// Events must be set.
 type Options struct {
 	Policy  plan.Policy
 	Workers int
@@ -68,6 +68,8 @@ type Options struct {
 	Approvals Approvals
 	// Evidence takes what was seen and decided; nil keeps none.
 	Evidence Evidence
+	// Events tells people in the cluster; nil tells nobody.
+	Events Events
 	// Publish takes each report. It is called from one goroutine, and may take
 	// its time: meanwhile reconciling goes on.
 	Publish func(*report.Report)

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"time"
+
+	"labhub.io/webservice-controller/internal/report"
 )
 
 // Publishing hands reports to Options.Publish until ctx ends: one at once, one
@@ -15,7 +17,7 @@ func (e *Engine) Publishing(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			e.opts.Publish(e.Report())
+			e.publish()
 			return
 		case <-e.news:
 			p.news = true
@@ -25,13 +27,19 @@ func (e *Engine) Publishing(ctx context.Context) {
 		now := time.Now()
 		wait := p.wait(now, lasting, converged)
 		if wait <= 0 {
-			r := e.Report()
-			e.opts.Publish(r)
+			r := e.publish()
 			p.wrote(now, r.Converged)
 			wait = p.wait(now, lasting, r.Converged)
 		}
 		timer.Reset(wait)
 	}
+}
+
+func (e *Engine) publish() *report.Report {
+	r := e.Report()
+	e.noteReported(r.Requests.Events)
+	e.opts.Publish(r)
+	return r
 }
 
 // standing says whether a cycle lasts, and whether all is converged. One that

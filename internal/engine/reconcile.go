@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -54,6 +55,10 @@ type run struct {
 	decision plan.Decision
 	// found is a ConfigMap that the cluster's mirror doesn't know.
 	found plan.Child
+	// told: an event tells of what was written in this turn; made is why the ConfigMap
+	// was deleted in it to be made anew.
+	told bool
+	made string
 	// last is the step that was taken last in this turn.
 	last plan.StepKind
 	// gone: the object neither exists nor is asked for any more.
@@ -155,6 +160,7 @@ func (e *Engine) act(ctx context.Context, r *run, d *plan.Decision) error {
 	if d.Step.Kind == plan.StepCreateChild {
 		r.it.met = false
 	}
+	e.tellStep(r, d, &answer)
 	r.found, r.last = plan.Child{}, d.Step.Kind
 	follows := !e.noteWrite(r, d)
 	after := plan.Input{Key: r.key, Desired: r.in.Desired}
@@ -195,6 +201,7 @@ func (e *Engine) rest(r *run, d *plan.Decision) {
 	it.failing, it.suspended = d.Error, d.Suspended
 	it.guarded = d.Action == plan.Requeue && d.Reason == r.in.Removal.Reason
 	e.noteRest(r.key, it)
+	e.tellVerdict(r, d)
 	e.follow(r)
 	e.close(r, standing)
 }
@@ -229,6 +236,7 @@ func (e *Engine) failed(r *run, target plan.Target, f *plan.Failure) {
 		standing, reason = cycle.Waiting, f.Phrase
 	}
 	it.due = time.Now().Add(delay)
+	e.tellFailure(r, f)
 	if it.reason != reason {
 		e.opts.Log.Warn("failed", "object", r.key.String(), "err", f, "retry_in", delay.Round(time.Millisecond))
 	}
@@ -287,6 +295,13 @@ func (e *Engine) wait(r *run, why error, after time.Duration) {
 // denied says whether we aren't allowed to do our work. That is a failure: a
 // person has to mend it.
 func denied(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }
+
+// answered says whether the server itself has said that a step failed, and isn't
+// just overloaded.
+func answered(f *plan.Failure) bool {
+	var status apierrors.APIStatus
+	return errors.As(f.Err, &status) && status.Status().Code != http.StatusTooManyRequests && !denied(f.Err)
+}
 
 // noteFatal keeps an error that no waiting ends. The engine is locked.
 func (e *Engine) noteFatal(err error) {

@@ -137,13 +137,13 @@ func (e *Engine) sourceReport(status source.Status) report.Source {
 	return r
 }
 
-// requests counts what the cycle has sent. The engine is locked.
+// requests counts what the cycle has sent, and the events since the report before. The engine is locked.
 func (e *Engine) requests() report.Requests {
 	if !e.current.finished.IsZero() {
-		return report.Requests{Reads: e.current.sentReads, Writes: e.current.sentWrites}
+		return report.Requests{Reads: e.current.sentReads, Writes: e.current.sentWrites, Events: e.eventsSent()}
 	}
 	reads, writes := e.cluster.Requests()
-	return report.Requests{Reads: reads - e.current.reads, Writes: writes - e.current.writes}
+	return report.Requests{Reads: reads - e.current.reads, Writes: writes - e.current.writes, Events: e.eventsSent()}
 }
 
 // reportItems are the accounts of all objects that belong into the report, in

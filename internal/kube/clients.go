@@ -39,22 +39,14 @@ const (
 // no limit. The server limits requests by priority and
 // fairness, so there is no limit on this side.
 func newClients(cfg *rest.Config, timeout time.Duration) (*clients, error) {
-	cfg = rest.CopyConfig(cfg)
-	cfg.Timeout = timeout
-	cfg.QPS = -1
-	cfg.WarningHandler = rest.NoWarnings{}
-	counter := &requests{}
-	cfg.Wrap(counter.wrap)
-	cfg.Wrap(ownPace)
+	cfg, counter := configFor(cfg, timeout)
 	web, err := webserviceClient(cfg)
 	if err != nil {
 		return nil, err
 	}
 	plain := rest.CopyConfig(cfg)
 	plain.ContentType, plain.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
-	binary := rest.CopyConfig(cfg)
-	binary.ContentType = runtime.ContentTypeProtobuf
-	binary.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	binary := binary(cfg)
 	c := &clients{webservices: web, requests: counter}
 	if c.core, err = corev1.NewForConfig(binary); err != nil {
 		return nil, err
@@ -69,6 +61,27 @@ func newClients(cfg *rest.Config, timeout time.Duration) (*clients, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// configFor is the configuration of one purpose's clients, and what counts their
+// requests.
+func configFor(cfg *rest.Config, timeout time.Duration) (*rest.Config, *requests) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.Timeout = timeout
+	cfg.QPS = -1
+	cfg.WarningHandler = rest.NoWarnings{}
+	counter := &requests{}
+	cfg.Wrap(counter.wrap)
+	cfg.Wrap(ownPace)
+	return cfg, counter
+}
+
+// binary is the configuration for resources that the server knows by itself.
+func binary(cfg *rest.Config) *rest.Config {
+	cfg = rest.CopyConfig(cfg)
+	cfg.ContentType = runtime.ContentTypeProtobuf
+	cfg.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	return cfg
 }
 
 func webserviceClient(cfg *rest.Config) (func(string) *gentype.ClientWithList[*v1.WebService, *v1.WebServiceList], error) {

@@ -257,12 +257,17 @@ func (l *Lease) Leading() bool {
 // Check is nil while a write may be started: the lease is ours and was renewed
 // recently enough that nobody else can hold it yet.
 func (l *Lease) Check(context.Context) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.leading && time.Since(l.renewed) < renewDeadline {
+	if l.Ours() {
 		return nil
 	}
 	return &plan.Failure{Class: plan.NotWriter, Phrase: "the lease is not ours", Err: errLost}
+}
+
+// Ours says what Check does.
+func (l *Lease) Ours() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.leading && time.Since(l.renewed) < renewDeadline
 }
 
 // timedLock notes when each claim or renewal was begun, how it went, and whom the

@@ -49,6 +49,9 @@ func (l *LazyLease) Check(ctx context.Context) error {
 	return l.lease.Check(ctx)
 }
 
+// Ours says whether the lease is ours now. It doesn't take it.
+func (l *LazyLease) Ours() bool { return l.lease.Ours() }
+
 // acquire waits until the lease is ours or is seen to be somebody's who renews
 // it. While the API server gives no answer it goes on waiting; one that refuses
 // won't change its mind.

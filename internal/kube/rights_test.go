@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "labhub.io/webservice-controller/internal/api/v1"
@@ -19,12 +20,14 @@ func TestRights(t *testing.T) {
 		true: {
 			"get webservices", "list webservices", "watch webservices", "create webservices", "patch webservices", "delete webservices",
 			"patch webservices/status", "delete configmaps", "create namespaces",
+			"create events", "patch events",
 		},
 		false: {
 			"update webservices", "deletecollection webservices", "update webservices/status", "get webservices/status",
 			"deletecollection configmaps", "update configmaps",
 			"delete namespaces", "patch namespaces",
 			"delete customresourcedefinitions", "update customresourcedefinitions",
+			"get events", "list events", "watch events", "update events", "delete events", "deletecollection events",
 			"get secrets", "list secrets", "watch secrets", "create pods",
 			"list leases", "delete leases",
 		},
@@ -49,6 +52,8 @@ func may(t *testing.T, question string) bool {
 		attributes.Group = v1.Group
 	case crdResource().Resource:
 		attributes.Group, attributes.Name = crdResource().Group, v1.CRDName
+	case "events":
+		attributes.Group = eventsv1.GroupName
 	case "leases":
 		attributes.Group, attributes.Namespace = "coordination.k8s.io", leaseNamespace
 	}

@@ -1,6 +1,6 @@
 // Command bareloop does the work of the controller with no thought: for each of
-// so many WebServices it sends an apply, a ConfigMap and a status, and it holds
-// the two watches that the controller holds. It is the measure of what the
+// so many WebServices it sends an apply, a ConfigMap, a status and an Event, and it
+// holds the two watches that the controller holds. It is the measure of what the
 // server and the machine can do.
 package main
 
@@ -14,12 +14,14 @@ import (
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/gentype"
 	typedcore "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedevents "k8s.io/client-go/kubernetes/typed/events/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
@@ -60,6 +62,7 @@ func run(ctx context.Context, args []string) error {
 type loop struct {
 	webservices *gentype.ClientWithList[*v1.WebService, *v1.WebServiceList]
 	configmaps  typedcore.ConfigMapInterface
+	events      typedevents.EventInterface
 	namespace   string
 
 	seenWebServices, seenConfigMaps *store
@@ -85,8 +88,13 @@ func newLoop(cfg *rest.Config, namespace string) (*loop, error) {
 	if err != nil {
 		return nil, err
 	}
+	events, err := typedevents.NewForConfig(binary)
+	if err != nil {
+		return nil, err
+	}
 	return &loop{
 		namespace:  namespace,
+		events:     events.Events(namespace),
 		configmaps: core.ConfigMaps(namespace),
 		webservices: gentype.NewClientWithList[*v1.WebService, *v1.WebServiceList](v1.Resource, client,
 			runtime.NewParameterCodec(scheme), namespace,
@@ -140,7 +148,7 @@ func (l *loop) writeAll(ctx context.Context, count int) error {
 	return <-failed
 }
 
-// write sends what the controller sends for a new WebService.
+// write sends what the controller sends for a new WebService, its Event last.
 func (l *loop) write(ctx context.Context, name string) error {
 	body := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q,"namespace":%q,"labels":{%q:"bare"}},"spec":{"image":"nginx:1.27","replicas":3,"tier":"dev"}}`,
 		v1.APIVersion, v1.Kind, name, l.namespace, v1.SourceLabel)
@@ -168,7 +176,21 @@ func (l *loop) write(ctx context.Context, name string) error {
 	}
 	l.seenWebServices.wrote(ws)
 	l.seenConfigMaps.wrote(cm)
-	return nil
+	return l.tell(ctx, ws)
+}
+
+// tell sends the Event that the controller sends of a new WebService.
+func (l *loop) tell(ctx context.Context, ws *v1.WebService) error {
+	_, err := l.events.Create(ctx, &eventsv1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: ws.Name + ".0123456789abcdef"},
+		EventTime:  metav1.NowMicro(), ReportingController: v1.Manager, ReportingInstance: "bare",
+		Action: "Reconcile", Reason: string(v1.EventCreated), Type: corev1.EventTypeNormal,
+		Note: "created webservice/" + ws.Name + ": the file asks for it and the cluster doesn't have it",
+		Regarding: corev1.ObjectReference{
+			APIVersion: v1.APIVersion, Kind: v1.Kind, Namespace: l.namespace, Name: ws.Name, UID: ws.UID,
+		},
+	}, metav1.CreateOptions{FieldManager: v1.Manager})
+	return err
 }
 
 // watch keeps a store filled.
