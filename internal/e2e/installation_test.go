@@ -45,14 +45,20 @@ func everything(document string) string { return document }
 // printed is an installation that isn't applied.
 func (l *lab) printed(args ...string) *installation {
 	l.Helper()
+	place := "run-" + l.namespace
+	l.dropNamespace(place)
+	return l.printedIn(place, args...)
+}
+
+func (l *lab) printedIn(place string, args ...string) *installation {
+	l.Helper()
 	corner := *l
-	i := &installation{lab: &corner, place: "run-" + l.namespace}
+	i := &installation{lab: &corner, place: place}
 	r := l.exec(append([]string{"manifests", "--namespace", i.place, "--source-name", l.name}, args...)...)
 	if r.code != 0 {
 		l.Fatalf("manifests %q: exit code %d\n%s", args, r.code, r.stderr)
 	}
 	i.text = r.stdout
-	l.dropNamespace(i.place)
 	var d appsv1.Deployment
 	i.decode("Deployment", func(text []byte) error { return yaml.UnmarshalStrict(text, &d) })
 	i.pod = d.Spec.Template.Spec
