@@ -30,7 +30,7 @@ func variable(name, value string) string {
 
 func TestManifests(t *testing.T) {
 	t.Parallel()
-	const placeholder = "image: registry.example.org/webservice-controller:v1.2-3-gabc-dirty\n"
+	const placeholder = "/webservice-controller:v1.2-3-gabc-dirty\n"
 	for name, c := range map[string]struct {
 		config    string
 		environ   []string

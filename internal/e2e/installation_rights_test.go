@@ -72,6 +72,22 @@ func TestAnInstallationHasTheRightsThatItsSettingsNeed(t *testing.T) {
 	}
 }
 
+// Nothing that a confined controller does needs a right in the cluster: who wants it
+// to have none leaves the ClusterRole out.
+func TestAConfinedInstallationDoesWithoutAClusterRole(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	i := l.install(func(document string) string {
+		if strings.HasPrefix(kindOf(document), "ClusterRole") {
+			return ""
+		}
+		return document
+	}, "--namespaces-only="+l.namespace, "--crd-install=false")
+	i.must(os.MkdirAll(i.source, 0o755))
+	i.works(i.boot(), []string{l.namespace}, true)
+	i.seesNoSecrets()
+}
+
 // works does all duties in each namespace.
 func (i *installation) works(d *daemon, namespaces []string, prunes bool) {
 	i.Helper()

@@ -224,8 +224,8 @@ func TestImages(t *testing.T) {
 	for name, c := range map[string]struct {
 		image, tag, want string
 	}{
-		"the shipped one":  {"", "", "          image: registry.example.org/webservice-controller:latest\n"},
-		"of this version":  {"", "v1.2", "          image: registry.example.org/webservice-controller:v1.2\n"},
+		"the shipped one":  {"", "", "/webservice-controller:latest\n"},
+		"of this version":  {"", "v1.2", "/webservice-controller:v1.2\n"},
 		"another":          {"images:5000/x:v2", "v1.2", "          image: images:5000/x:v2\n"},
 		"another's digest": {"x@sha256:0123", "v1.2", "          image: x@sha256:0123\n"},
 	} {
