@@ -83,8 +83,15 @@ func entry(n *yaml.Node, key string) (name, value *yaml.Node) {
 // set makes a text of the value under a path, which must be there.
 func (o object) set(value string, path ...string) {
 	if n := o.at(path...); n != nil {
-		n.SetString(value)
+		say(n, value)
 	}
+}
+
+// say makes n a text. What any reader of YAML could take for something else is
+// quoted, y and 1:20 for two.
+func say(n *yaml.Node, value string) {
+	text := scalar(value)
+	n.Value, n.Tag, n.Style = text.Value, text.Tag, text.Style
 }
 
 // text is the value under a path, "" where there is none.
@@ -130,7 +137,9 @@ func texts(values ...string) *yaml.Node {
 
 func scalar(value string) *yaml.Node {
 	n := &yaml.Node{}
-	n.SetString(value)
+	if n.Encode(value) != nil { // which a text doesn't come to
+		n.SetString(value)
+	}
 	return n
 }
 

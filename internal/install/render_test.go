@@ -267,9 +267,18 @@ func TestFiles(t *testing.T) {
 // TestTextsStayTexts: what YAML would take for something else is quoted.
 func TestTextsStayTexts(t *testing.T) {
 	o := defaults()
-	o.Variables = []Variable{{"A", "true"}, {"B", "1.20"}, {"C", "a: b # c"}, {"D", ""}, {"E", "${x}\\"}}
+	o.Variables = []Variable{{"A", "true"}, {"B", "1.20"}, {"C", "a: b # c"}, {"D", ""}, {"E", "${x}\\"}, {"F", "y"}, {"G", "off"}, {"H", "1:20"}, {"I", "NO"}, {"J", "0x1"}, {"K", "1e3"}, {"L", "~"}}
+	o.Namespace, o.Only, o.SourceName, o.Image = "on", []string{"y", "n", "1"}, "off", "1.20"
 	got := render(t, o)
-	_, texts := documents(t, got)
+	names, texts := documents(t, got)
+	for _, want := range []string{"Namespace /on", "Role y/webservice-controller-on", "Role 1/webservice-controller-on", "Deployment on/webservice-controller"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("no %s in %q", want, names)
+		}
+	}
+	if rights := rightsIn(t, got); !slices.Contains(rights, "list namespaces y,n,1") {
+		t.Errorf("rights %q", rights)
+	}
 	var d struct {
 		Spec struct {
 			Template struct {

@@ -39,10 +39,10 @@ func (o *Options) image(controller *yaml.Node) {
 	key, value := entry(controller, "image")
 	switch name, _, _ := strings.Cut(value.Value, ":"); {
 	case o.Image != "":
-		value.SetString(o.Image)
+		say(value, o.Image)
 		key.HeadComment = ""
 	case o.Tag != "":
-		value.SetString(name + ":" + o.Tag)
+		say(value, name+":"+o.Tag)
 	}
 }
 
@@ -60,7 +60,7 @@ func (o *Options) repository(args *yaml.Node) {
 	for flag, value := range map[string]string{"--repo=": o.Files.Repository, "--ref=": o.Files.Ref} {
 		i := slices.IndexFunc(args.Content, func(n *yaml.Node) bool { return strings.HasPrefix(n.Value, flag) })
 		if value != "" && i >= 0 {
-			args.Content[i].SetString(flag + value)
+			say(args.Content[i], flag+value)
 		}
 	}
 }
