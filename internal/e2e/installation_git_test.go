@@ -34,6 +34,14 @@ func TestThePodFollowsGitSync(t *testing.T) {
 			g.sync(g.commits[1])
 			d.converges(revision(g.commits[1]), imaged(i.lab, "a", "nginx:2"))
 
+			// A container that is started anew finds the pod's volumes as they were.
+			d.kill()
+			d = i.boot()
+			d.converges(revision(g.commits[1]))
+			if log := d.stderr.String(); strings.Contains(log, "standing by") {
+				t.Errorf("it waits for its own Lease: %s", log)
+			}
+
 			g.sync(g.commits[2])
 			i.keepsWhatIsBroken(d, g.commits[2])
 
