@@ -8,18 +8,18 @@ FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
+COPY Makefile ./
 COPY cmd/webservice-controller cmd/webservice-controller
 COPY internal internal
 COPY manifests manifests
+# There is no git here to say them.
 ARG VERSION=unknown
 ARG COMMIT=
-RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false \
-    -ldflags="-s -w -buildid= -X 'main.version=${VERSION} ${COMMIT}'" \
-    -o /webservice-controller ./cmd/webservice-controller \
- && mkdir -p /rootfs/work
+RUN make bin/webservice-controller VERSION="${VERSION}" COMMIT="${COMMIT}"
+RUN mkdir -p /rootfs/work
 
 FROM scratch
-COPY --from=build /webservice-controller /webservice-controller
+COPY --from=build /src/bin/webservice-controller /webservice-controller
 # The working directory is the user's own, so that ./out can be made there.
 COPY --from=build --chown=65532:65532 /rootfs/ /
 WORKDIR /work

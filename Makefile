@@ -13,7 +13,7 @@ COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 # are compiled once for building, testing and linting together.
 LAB := cd cmd/labcluster && CGO_ENABLED=0 GOFLAGS=-trimpath
 # The modules of Kubernetes carry no version: the link says which one it is.
-KUBERNETES := $(shell awk '$$1 == "k8s.io/kubernetes" { print $$2; exit }' cmd/labcluster/go.mod)
+KUBERNETES = $(shell awk '$$1 == "k8s.io/kubernetes" { print $$2; exit }' cmd/labcluster/go.mod)
 LAB_SOURCES := $(shell find cmd/labcluster -name '*.go' -o -name 'go.*')
 
 CONTROLLER_GEN := go tool -modfile=tools/controller-gen/go.mod controller-gen
@@ -26,10 +26,11 @@ help: ## list the targets
 
 build: bin/webservice-controller bin/labcluster ## build bin/webservice-controller and bin/labcluster
 
-# Go itself knows what changed.
+# The Dockerfile runs this target as well: the same sources, version and Go release
+# make the same binary anywhere.
 bin/webservice-controller:
 	@CGO_ENABLED=0 go build -trimpath -buildvcs=false \
-		-ldflags '-s -w -X "main.version=$(VERSION) $(COMMIT)"' -o $@ ./cmd/webservice-controller
+		-ldflags '-s -w -buildid= -X "main.version=$(VERSION) $(COMMIT)"' -o $@ ./cmd/webservice-controller
 
 bin/labcluster: $(LAB_SOURCES)
 	@echo 'building bin/labcluster, a Kubernetes API server: about 6 minutes on 2 cores the first time'

@@ -1,10 +1,14 @@
 package manifests_test
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
@@ -155,9 +159,102 @@ func TestEveryRuleIsExplained(t *testing.T) {
 	}
 }
 
+// deployments are both that are shipped.
+func deployments(t *testing.T) (git, folder *appsv1.Deployment) {
+	t.Helper()
+	read := func(text []byte) *appsv1.Deployment {
+		var d appsv1.Deployment
+		if err := yaml.UnmarshalStrict(text, &d); err != nil {
+			t.Fatal(err)
+		}
+		return &d
+	}
+	return read(manifests.Deployment()), read(manifests.Folder())
+}
+
+// TestTheFolderIsTheSameWithoutGit: what is right for one Deployment is for the other.
+func TestTheFolderIsTheSameWithoutGit(t *testing.T) {
+	git, folder := deployments(t)
+	pod := &git.Spec.Template.Spec
+	if len(pod.Containers) != 2 || pod.Containers[1].Name != "git-sync" || len(pod.Volumes) != 3 || pod.Volumes[2].Name != "tmp" {
+		t.Fatalf("containers and volumes: %+v", pod)
+	}
+	pod.Containers, pod.Volumes = pod.Containers[:1], pod.Volumes[:2]
+	source, files := &pod.Containers[0].Env[0], &pod.Volumes[0]
+	if source.Value != "/files/current" || files.Name != "files" || files.EmptyDir == nil {
+		t.Fatalf("source %+v in %+v", source, files)
+	}
+	source.Value = "/files"
+	files.VolumeSource = corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "webservices", ReadOnly: true},
+	}
+	if !reflect.DeepEqual(git, folder) {
+		t.Errorf("without git-sync\n%+v\nfolder\n%+v", git, folder)
+	}
+}
+
+// TestThePodHasNoMoreThanItNeeds: what a cluster with strict policies asks for.
+func TestThePodHasNoMoreThanItNeeds(t *testing.T) {
+	git, folder := deployments(t)
+	for _, d := range []*appsv1.Deployment{git, folder} {
+		pod := d.Spec.Template.Spec
+		if *d.Spec.Replicas != 1 || d.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
+			t.Errorf("replicas and strategy: %+v", d.Spec)
+		}
+		if s := pod.SecurityContext; !*s.RunAsNonRoot || s.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault || *pod.EnableServiceLinks {
+			t.Errorf("pod: %+v", pod)
+		}
+		for _, c := range pod.Containers {
+			s := c.SecurityContext
+			if *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem || *s.RunAsUser == 0 ||
+				!slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}) || len(s.Capabilities.Add) > 0 {
+				t.Errorf("%s: %+v", c.Name, s)
+			}
+			if c.Resources.Requests.Cpu().IsZero() || c.Resources.Requests.Memory().IsZero() || c.Resources.Limits.Memory().IsZero() {
+				t.Errorf("%s: %+v", c.Name, c.Resources)
+			}
+		}
+		controller := pod.Containers[0]
+		if len(controller.Command) > 0 || !slices.Equal(controller.Args, []string{"run"}) {
+			t.Errorf("the image has no shell: %q %q", controller.Command, controller.Args)
+		}
+		live, ready := controller.LivenessProbe.HTTPGet, controller.ReadinessProbe.HTTPGet
+		if live.Path != "/healthz" || ready.Path != "/readyz" || live.Port.StrVal != "http" || ready.Port.StrVal != "http" {
+			t.Errorf("probes: %+v %+v", live, ready)
+		}
+	}
+}
+
+// TestTheServiceLeadsToThePod, and so does the NetworkPolicy.
+func TestTheServiceLeadsToThePod(t *testing.T) {
+	git, _ := deployments(t)
+	first, second, _ := strings.Cut(string(manifests.Network()), "\n---\n")
+	var service corev1.Service
+	var policy networkingv1.NetworkPolicy
+	if err := yaml.UnmarshalStrict([]byte(first), &service); err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict([]byte(second), &policy); err != nil {
+		t.Fatal(err)
+	}
+	labels := git.Spec.Template.Labels
+	if !reflect.DeepEqual(service.Spec.Selector, labels) || !reflect.DeepEqual(policy.Spec.PodSelector.MatchLabels, labels) ||
+		!reflect.DeepEqual(git.Spec.Selector.MatchLabels, labels) {
+		t.Errorf("the pod has %v", labels)
+	}
+	port := git.Spec.Template.Spec.Containers[0].Ports[0]
+	if p := service.Spec.Ports[0]; p.Name != "http" || p.TargetPort.StrVal != port.Name || p.Port != port.ContainerPort {
+		t.Errorf("port %+v leads to %+v", p, port)
+	}
+	if p := policy.Spec.Ingress[0].Ports; len(p) != 1 || p[0].Port.StrVal != port.Name {
+		t.Errorf("allowed: %+v", p)
+	}
+}
+
 func TestCallersGetCopies(t *testing.T) {
-	manifests.CRD()[0], manifests.RBAC()[0] = 'X', 'X'
-	if manifests.CRD()[0] == 'X' || manifests.RBAC()[0] == 'X' {
-		t.Error("a caller changed what the next one gets")
+	for _, shipped := range []func() []byte{manifests.CRD, manifests.RBAC, manifests.Network, manifests.Deployment, manifests.Folder} {
+		if shipped()[0] = 'X'; shipped()[0] == 'X' {
+			t.Error("a caller changed what the next one gets")
+		}
 	}
 }

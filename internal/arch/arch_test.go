@@ -31,6 +31,7 @@ func table() []row {
 		{"internal/web", "internal/report", "github.com/prometheus/client_golang"},
 		{"internal/preview", "internal/api/v1 internal/source internal/plan internal/report internal/engine", ""},
 		{"manifests", "", ""},
+		{"internal/install", "manifests", "go.yaml.in/yaml/v3"},
 		{"internal/term", "", "golang.org/x/term golang.org/x/text/width"},
 		{"internal/cli", "all", "github.com/spf13/cobra github.com/spf13/pflag k8s.io/klog k8s.io/apimachinery"},
 		{"cmd/webservice-controller", "internal/cli", ""},

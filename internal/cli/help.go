@@ -142,7 +142,7 @@ func pointer(cmd *cobra.Command) string {
 	case cmd.HasSubCommands():
 		return "Each setting is a key of config.yaml and a variable as well: --source-max-wait is source.maxWait " +
 			"and WEBSERVICE_CONTROLLER_SOURCE_MAX_WAIT. " + cmd.Name() + " COMMAND --help explains a command."
-	case slices.Contains(settingsOf(cmd.Name()), "out"):
+	case slices.Contains(settingsOf(cmd.Name()), "source-name"):
 		return programName + " --help lists all settings."
 	}
 	return ""
@@ -204,6 +204,8 @@ func settingsOf(command string) []string {
 		return []string{}
 	case "export":
 		return []string{"config", "context", "kubeconfig", "namespaces-only"}
+	case "manifests":
+		return []string{"config", "crd-install", "lease-namespace", "namespaces-create", "namespaces-only", "prune-enabled", "source", "source-name"}
 	case "validate":
 		return []string{"config", "namespaces-only", "source", "source-namespace"}
 	case "version":

@@ -65,7 +65,7 @@ func rootCommand(p *Process) *cobra.Command {
 	}
 	config.AddFlags(root.PersistentFlags())
 	root.AddCommand(runCommand(p), onceCommand(p), planCommand(p), verifyCommand(p), validateCommand(p),
-		exportCommand(p), approveCommand(p), versionCommand(p), completionCommand(p))
+		exportCommand(p), approveCommand(p), manifestsCommand(p), versionCommand(p), completionCommand(p))
 	p.explain(root)
 	p.complete(root)
 	return root

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -89,6 +90,18 @@ func (c *Config) NonDefault() []string {
 		g, ok := c.chosen[s.key]
 		if value := format(g.value); ok && value != format(s.deflt) {
 			list = append(list, fmt.Sprintf("%s=%s (%s)", s.key, value, g.origin))
+		}
+	}
+	return list
+}
+
+// Variables are the variables that make the settings which somebody chose, in the
+// order of config.yaml, each as "NAME=value". The keys in without are left out.
+func (c *Config) Variables(without ...string) []string {
+	var list []string
+	for _, s := range settings() {
+		if g, ok := c.chosen[s.key]; ok && !slices.Contains(without, s.key) {
+			list = append(list, s.variable()+"="+format(g.value))
 		}
 	}
 	return list

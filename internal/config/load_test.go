@@ -267,3 +267,29 @@ func TestErrorIsTyped(t *testing.T) {
 		t.Errorf("got %+v", setting)
 	}
 }
+
+// TestVariables: another process with these variables has the same settings.
+func TestVariables(t *testing.T) {
+	cfg := mustLoad(t, place{
+		file:    "namespaces:\n  only: [shop, lab]\nprune:\n  after: 90s\n",
+		environ: []string{"WEBSERVICE_CONTROLLER_LOG_FORMAT=json", "POD_NAMESPACE=team"},
+		args:    []string{"--crd-install=false", "--out=elsewhere", "--evidence=false"},
+	})
+	got := cfg.Variables("out", "lease.namespace")
+	want := []string{
+		"WEBSERVICE_CONTROLLER_EVIDENCE=false", "WEBSERVICE_CONTROLLER_PRUNE_AFTER=1m30s",
+		"WEBSERVICE_CONTROLLER_CRD_INSTALL=false",
+		"WEBSERVICE_CONTROLLER_NAMESPACES_ONLY=shop,lab", "WEBSERVICE_CONTROLLER_LOG_FORMAT=json",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("variables\n got %q\nwant %q", got, want)
+	}
+	again := mustLoad(t, place{environ: append(got, "WEBSERVICE_CONTROLLER_OUT=elsewhere", "POD_NAMESPACE=team")})
+	if got, want := again.Variables(), cfg.Variables(); !slices.Equal(got, want) {
+		t.Errorf("variables of a process that has them\n got %q\nwant %q", got, want)
+	}
+	defaults := mustLoad(t, place{})
+	if defaults.Variables() != nil {
+		t.Error("the defaults need variables")
+	}
+}

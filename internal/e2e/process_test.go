@@ -122,9 +122,15 @@ type daemon struct {
 // wasn't before, and must end with exit code 0 then.
 func (l *lab) run(args ...string) *daemon {
 	l.Helper()
+	return l.start(append(append([]string{"run"}, l.flags()...), args...)...)
+}
+
+// start is run with no flags but these.
+func (l *lab) start(args ...string) *daemon {
+	l.Helper()
 	d := &daemon{lab: l, done: make(chan struct{})}
 	// It outlives the test's context: ending it in order is the cleanup's work.
-	d.cmd = l.command(context.WithoutCancel(l.Context()), append(append([]string{"run"}, l.flags()...), args...)...)
+	d.cmd = l.command(context.WithoutCancel(l.Context()), args...)
 	d.cmd.Stderr = &d.stderr
 	d.started = time.Now().Truncate(time.Millisecond)
 	l.must(d.cmd.Start())

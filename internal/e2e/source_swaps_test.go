@@ -51,13 +51,14 @@ func TestAMountedVolumeSwitchesItsVersions(t *testing.T) {
 	d.converges(items("a"), problems())
 }
 
-// gitSync is a bare repository, worktrees named by commit and a link to one, as
-// git-sync keeps them.
+// gitSync keeps a checkout fresh as the sidecar of that name does: a repository in
+// its root, a worktree for each commit, and a link to the last one.
 type gitSync struct {
 	*lab
-	repository, root string
-	commits          []string
-	at               string // the commit that the link leads to
+	repository string // where it fetches from, bare
+	root, link string
+	commits    []string
+	at         string // the commit that the link leads to
 }
 
 // everyTenth commit changes no YAML file.
@@ -66,38 +67,67 @@ const everyTenth = 10
 // newGitSync makes a history in which commit n gives web the image nginx:n.
 func (l *lab) newGitSync(commits int) *gitSync {
 	l.Helper()
-	g := &gitSync{lab: l, repository: filepath.Join(l.home, "repository.git"), root: filepath.Join(l.home, "sync")}
+	versions := make([]map[string]string, commits)
+	for n := range versions {
+		versions[n] = map[string]string{"README": fmt.Sprintln(n)}
+		if n%everyTenth != 0 || n == 0 {
+			versions[n]["web.yaml"] = service("web", fmt.Sprintf("nginx:%d", n))
+		}
+	}
+	versions[0]["same.yaml"] = service("same", "nginx:1.27")
+	g := l.gitSync(filepath.Join(l.home, "sync"), "link", versions)
+	l.source = g.link
+	return g
+}
+
+// gitSync makes a history in which each commit changes some files: an empty text
+// removes one.
+func (l *lab) gitSync(root, link string, versions []map[string]string) *gitSync {
+	l.Helper()
+	g := &gitSync{lab: l, repository: filepath.Join(l.home, "repository.git"), root: root, link: filepath.Join(root, link)}
 	l.environ = gitIdentity()
 	upstream := filepath.Join(l.home, "upstream")
 	l.git("init", "-q", upstream)
-	write := func(name, text string) {
-		l.must(os.WriteFile(filepath.Join(upstream, name), []byte(text), 0o644))
-	}
-	write("same.yaml", service("same", "nginx:1.27"))
-	for n := range commits {
-		write("README", fmt.Sprintln(n))
-		if n%everyTenth != 0 || n == 0 {
-			write("web.yaml", service("web", fmt.Sprintf("nginx:%d", n)))
+	for n, files := range versions {
+		for name, text := range files {
+			path := filepath.Join(upstream, name)
+			if text == "" {
+				l.must(os.Remove(path))
+				continue
+			}
+			l.must(os.MkdirAll(filepath.Dir(path), 0o755))
+			l.must(os.WriteFile(path, []byte(text), 0o644))
 		}
-		l.git("-C", upstream, "add", ".")
+		l.git("-C", upstream, "add", "--all")
 		l.git("-C", upstream, "commit", "-q", "-m", fmt.Sprint(n))
 	}
 	l.git("clone", "-q", "--bare", upstream, g.repository)
 	g.commits = strings.Fields(l.git("-C", g.repository, "rev-list", "--reverse", "HEAD"))
-	l.must(os.MkdirAll(g.root, 0o755))
-	l.source = filepath.Join(g.root, "link")
+	l.git("init", "-q", "-b", "git-sync", root)
 	return g
 }
 
-// sync turns the link to a commit, and returns when.
+// sync has a commit pushed, fetches it and turns the link to it, and returns when.
+// These are git-sync's own steps, in its order.
 func (g *gitSync) sync(commit string) time.Time {
 	g.Helper()
+	g.git("-C", g.repository, "update-ref", "HEAD", commit)
+	g.git("-C", g.root, "fetch", "-q", "file://"+g.repository, "HEAD", "--prune", "--no-auto-gc", "--depth", "1")
+	g.git("-C", g.root, "reset", "-q", "--soft", commit)
 	tree := filepath.Join(".worktrees", commit)
-	g.git("-C", g.repository, "worktree", "add", "-q", "--detach", filepath.Join(g.root, tree), commit)
+	path := filepath.Join(g.root, tree)
+	g.git("-C", g.root, "worktree", "add", "-q", "--force", "--detach", path, commit, "--no-checkout")
+	// Relative, so that it is right wherever another container has the volume.
+	g.must(os.WriteFile(filepath.Join(path, ".git"), []byte("gitdir: ../../.git/worktrees/"+commit+"\n"), 0o644))
+	g.git("-C", path, "reset", "-q", "--hard", commit, "--")
 	swapped := time.Now()
-	g.point(g.source, tree)
+	temporary := filepath.Join(g.root, "tmp-link")
+	g.must(errors.Join(os.Symlink(tree, temporary), os.Rename(temporary, g.link)))
 	if g.at != "" {
-		g.git("-C", g.repository, "worktree", "remove", "--force", filepath.Join(g.root, ".worktrees", g.at))
+		g.must(os.RemoveAll(filepath.Join(g.root, ".worktrees", g.at)))
+		g.git("-C", g.root, "worktree", "prune")
+		g.git("-C", g.root, "reflog", "expire", "--expire-unreachable=all", "--all")
+		g.git("-C", g.root, "gc", "-q", "--auto")
 	}
 	g.at = commit
 	return swapped

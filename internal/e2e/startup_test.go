@@ -137,7 +137,7 @@ subjects: [{kind: ServiceAccount, name: "%[1]s", namespace: "%[2]s"}]
 		l.cluster.Apply(l, fmt.Appendf(nil, `apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata: {name: "%[1]s-in-%[2]s", namespace: webservice-controller}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: webservice-controller}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: webservice-controller-lease}
 subjects: [{kind: ServiceAccount, name: "%[1]s", namespace: "%[2]s"}]
 `, name, l.namespace))
 	}

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// manifestsIn runs manifests in a directory of its own, with that config.yaml and
+// those variables.
+func manifestsIn(t *testing.T, config string, environ []string, args ...string) ended {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr strings.Builder
+	code := Run(t.Context(), Process{
+		Args:    append([]string{"manifests", "--config", path}, args...),
+		Environ: environ, Stdout: &stdout, Stderr: &stderr, Version: "v1.2-3-gabc/dirty",
+	})
+	return ended{code, stdout.String(), stderr.String()}
+}
+
+// variable is one as the Deployment has it.
+func variable(name, value string) string {
+	return "            - name: WEBSERVICE_CONTROLLER_" + name + "\n              value: " + value + "\n"
+}
+
+func TestManifests(t *testing.T) {
+	t.Parallel()
+	const placeholder = "/webservice-controller:v1.2-3-gabc-dirty\n"
+	for name, c := range map[string]struct {
+		config    string
+		environ   []string
+		args      string
+		has, lack []string
+		warns     string
+	}{
+		"defaults": {"", nil, "",
+			[]string{"kind: CustomResourceDefinition\n", placeholder, variable("SOURCE_PATH", "/files/current"), "verbs: [create, patch]\n"},
+			[]string{"_NAMESPACES_CREATE", "_LEASE_NAMESPACE", "_SOURCE_NAME"},
+			"warning: what is printed has examples in it: name the image, by --image and the repository, by --git-repo\n"},
+		"an image and a repository": {"", nil, "--image example/controller --git-repo https://git.example.org/x --git-ref v1",
+			[]string{"image: example/controller:v1.2-3-gabc-dirty\n", "--repo=https://git.example.org/x\n", "--ref=v1\n"}, nil, ""},
+		"an image with a tag, and a claim": {"", nil, "--image example:5000/controller:v9 --claim mine",
+			[]string{"image: example:5000/controller:v9\n", "claimName: mine\n", variable("SOURCE_PATH", "/files")}, []string{"--repo="}, ""},
+		"a host with a port": {"", nil, "--image example:5000/controller --host-path /srv",
+			[]string{"image: example:5000/controller:v1.2-3-gabc-dirty\n", "path: /srv\n"}, nil, ""},
+		"a digest": {"", nil, "--image example/controller@sha256:01 --claim mine",
+			[]string{"image: example/controller@sha256:01\n"}, nil, ""},
+		"settings of all places": {"log: {format: json}\nsource: {path: ./desired/}\n", []string{"WEBSERVICE_CONTROLLER_PRUNE_AFTER=1m"}, "--source-name=team --image x --claim y",
+			[]string{
+				variable("LOG_FORMAT", "json"), variable("PRUNE_AFTER", "1m"), variable("SOURCE_NAME", "team"), variable("SOURCE_PATH", "/files/desired"),
+				"resourceNames: [webservice-source-team]\n",
+			}, nil, ""},
+		"what is the pod's own": {"out: /home/me/out\nhttp: {addr: 127.0.0.1:9999}\n", []string{"POD_NAMESPACE=mine"}, "--image x --claim y",
+			[]string{variable("OUT", "/out"), variable("HTTP_ADDR", `":8080"`)}, []string{"9999", "/home/me", "_LEASE_NAMESPACE", "mine"}, ""},
+		"a lease elsewhere": {"", []string{"POD_NAMESPACE=mine"}, "--lease-namespace=default --image x --claim y",
+			[]string{variable("LEASE_NAMESPACE", "default"), "  name: webservice-controller-lease\n  namespace: default\n"}, nil, ""},
+		"less rights": {"", nil, "--crd-install=false --namespaces-create=false --prune-enabled=false --image x --claim y",
+			[]string{variable("CRD_INSTALL", `"false"`), variable("PRUNE_ENABLED", `"false"`), variable("NAMESPACES_CREATE", `"false"`), "kind: CustomResourceDefinition\n"},
+			[]string{"# crd.install: ", "# namespaces.create: ", "# prune.enabled: "}, ""},
+		"confined": {"", nil, "--namespaces-only=shop,lab -n team --image x --claim y",
+			[]string{
+				variable("NAMESPACES_CREATE", `"false"`), variable("NAMESPACES_ONLY", "shop,lab"), "  name: team\n",
+				"kind: Role\nmetadata:\n  name: webservice-controller-team\n  namespace: shop\n", "resourceNames: [shop, lab]\n",
+			}, []string{"kind: ClusterRole\nmetadata:\n  name: webservice-controller-team\n", "# namespaces.create: "}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := manifestsIn(t, c.config, c.environ, strings.Fields(c.args)...)
+			if e.code != 0 || e.stderr != c.warns {
+				t.Fatalf("exit code %d, stderr:\n%s", e.code, e.stderr)
+			}
+			for _, want := range c.has {
+				if !strings.Contains(e.stdout, want) {
+					t.Errorf("no %q in\n%s", want, e.stdout)
+				}
+			}
+			for _, not := range c.lack {
+				if strings.Contains(e.stdout, not) {
+					t.Errorf("%q in\n%s", not, e.stdout)
+				}
+			}
+		})
+	}
+}
+
+// TestManifestsThatCantBe: nothing is printed of what could not be applied, or is
+// not what was asked for.
+func TestManifestsThatCantBe(t *testing.T) {
+	t.Parallel()
+	for args, says := range map[string]string{
+		"here":                       `manifests takes no arguments, and "here" is one`,
+		"--image=":                   `--image "" can't be used`,
+		"--git-repo=":                `--git-repo "" can't be used`,
+		"--git-repo=a --claim=b":     "the files can't come from git and from a claim: name one place",
+		"--git-ref=a --host-path=/b": "the files can't come from git and from the node: name one place",
+		"--claim=a --host-path=/b":   "the files can't come from a claim and from the node",
+		"--claim=Mine":               `--claim "Mine" can't be the name of a claim`,
+		"--host-path=srv":            `--host-path "srv" isn't absolute`,
+		"--namespace=Team":           `--namespace "Team" can't be a namespace`,
+		"--namespace=":               `--namespace "" can't be a namespace`,
+		"--out=/x":                   "out is the pod's own here: leave the flag --out out",
+		"--http-addr=:9090":          "http.addr is the pod's own here: leave the flag --http-addr out",
+		"--source=/etc":              "source.path /etc doesn't lie in the repository or volume",
+		"--source=../x":              "source.path ../x doesn't lie in the repository or volume",
+		"--source-name=A":            "source.name",
+		"--namespaces-create --namespaces-only=a": "namespaces.create is true by flag --namespaces-create",
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			e := manifestsIn(t, "", nil, strings.Fields(args)...)
+			if e.code != 64 || e.stdout != "" || !strings.Contains(e.stderr, says) || strings.Count(e.stderr, "\n") != 1 {
+				t.Errorf("%+v, want %s", e, says)
+			}
+		})
+	}
+	var stderr strings.Builder
+	if code := Run(t.Context(), Process{Args: []string{"manifests"}, Stdout: closed{}, Stderr: &stderr}); code != 1 {
+		t.Errorf("nobody to print to: exit code %d: %s", code, &stderr)
+	}
+}
+
+func TestTags(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]string{
+		"v1.2.3": "v1.2.3", "abc1234-dirty": "abc1234-dirty", "": "latest", "release/1.0+x": "release-1.0-x", "-.x": "x", "..": "latest",
+		strings.Repeat("a", 200): strings.Repeat("a", 128),
+	} {
+		if got := tag(version); got != want {
+			t.Errorf("%q: %q, want %q", version, got, want)
+		}
+	}
+}
