@@ -145,10 +145,10 @@ func TestObjects(t *testing.T) {
 // TestRights: a rule is there where what its comment names is on, and not otherwise.
 func TestRights(t *testing.T) {
 	always := []string{
-		"create configmaps", "create leases", "create webservices", "delete configmaps", "get configmaps",
+		"create configmaps", "create events", "create leases", "create webservices", "delete configmaps", "get configmaps",
 		"get leases webservice-source-default", "get webservices", "list configmaps",
 		"list customresourcedefinitions webservices.apps.labhub.io", "list webservices",
-		"patch configmaps", "patch webservices", "patch webservices/status", "update leases webservice-source-default",
+		"patch configmaps", "patch events", "patch webservices", "patch webservices/status", "update leases webservice-source-default",
 		"watch configmaps", "watch customresourcedefinitions webservices.apps.labhub.io", "watch webservices",
 	}
 	everywhere := []string{"list namespaces", "watch namespaces"}
