@@ -170,7 +170,7 @@ func (e *Engine) wake(key plan.Key, trigger report.Trigger) {
 	if e.queue == nil || e.over || e.opts.Only != nil && !e.opts.Only(key) {
 		return
 	}
-	e.itemOf(key).ready = true
+	e.itemOf(key).wakened()
 	if e.tracker.Wake(key, string(trigger)) {
 		e.begin(trigger)
 	}
@@ -213,6 +213,7 @@ func (e *Engine) settle() {
 	reads, writes := e.cluster.Requests()
 	e.current.finished = time.Now()
 	e.current.sentReads, e.current.sentWrites = reads-e.current.reads, writes-e.current.writes
+	e.observeCycle()
 	e.tellHold()
 	signal(e.question)
 	e.tellChange()

@@ -31,8 +31,8 @@ type Cluster interface {
 	Requests() (reads, writes int64)
 }
 
-// Options are an engine's settings. All fields but Trigger, Only and Evidence must
-// be set.
+// Options are an engine's settings. All fields but Trigger, Only, Evidence and
+// Observer must be set.
 type Options struct {
 	Policy  plan.Policy
 	Workers int
@@ -64,6 +64,8 @@ type Options struct {
 	Approvals Approvals
 	// Evidence takes what was seen and decided; nil keeps none.
 	Evidence Evidence
+	// Observer measures what is done; nil is nobody.
+	Observer Observer
 	// Publish takes each report. It is called from one goroutine, and may take
 	// its time: meanwhile reconciling goes on.
 	Publish func(*report.Report)
