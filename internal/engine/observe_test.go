@@ -228,6 +228,13 @@ func TestHealingIsTold(t *testing.T) {
 			synctest.Wait()
 			r.Take(snapshot(file(checkout, "a")))
 		}, "noop 2, update 1"},
+		{"also on the live object alone", func(r *rig) {
+			r.cluster.edit(checkout, func(ws *v1.WebService) {
+				ws.Annotations, ws.Spec.Image = map[string]string{v1.ReconcileAnnotation: "disabled"}, "evil"
+			})
+			synctest.Wait()
+			r.cluster.edit(checkout, func(ws *v1.WebService) { ws.Annotations = nil })
+		}, "noop 1, update 1"},
 		{"nor what changed while another led", func(r *rig) {
 			r.stop()
 			r.cluster.edit(checkout, func(ws *v1.WebService) { ws.Spec.Image = "evil" })
