@@ -14,6 +14,8 @@ COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 LAB := cd cmd/labcluster && CGO_ENABLED=0 GOFLAGS=-trimpath
 # The modules of Kubernetes carry no version: the link says which one it is.
 KUBERNETES = $(shell awk '$$1 == "k8s.io/kubernetes" { print $$2; exit }' cmd/labcluster/go.mod)
+# Prometheus itself, for the tests of examples/monitoring alone.
+PROMCHECK := cd tools/promcheck &&
 LAB_SOURCES := $(shell find cmd/labcluster -name '*.go' -o -name 'go.*')
 
 CONTROLLER_GEN := go tool -modfile=tools/controller-gen/go.mod controller-gen
@@ -48,6 +50,7 @@ test: build ## run every test; sets up what they need
 	go test -timeout 20m ./internal/plan
 	go test -timeout 20m ./internal/bench
 	$(LAB) go test -timeout 20m ./...
+	$(PROMCHECK) go test -timeout 10m ./...
 
 bench: build ## measure speed and cost, against a bare loop and against bounds
 	go test -v -count=1 -timeout 20m ./internal/bench
@@ -59,7 +62,7 @@ soak: build ## test what takes minutes: long outages, tokens that end, long figh
 lint: lint-format lint-generated lint-modules lint-code ## format, linters, generated code up to date, modules tidy
 
 lint-format:
-	@unformatted=$$(gofmt -l cmd internal manifests); \
+	@unformatted=$$(gofmt -l cmd internal manifests tools); \
 	if [ -n "$$unformatted" ]; then echo "not formatted, run gofmt -w:" $$unformatted; exit 1; fi
 
 # Generates into a directory of its own and compares: the work tree stays as it is.
@@ -74,10 +77,10 @@ lint-generated:
 # The tools' modules aren't held to be tidy: that would fetch what their own
 # tests need.
 lint-modules:
-	@for module in . cmd/labcluster tools/controller-gen tools/golangci-lint; do \
+	@for module in . cmd/labcluster tools/promcheck tools/controller-gen tools/golangci-lint; do \
 		( cd $$module && go mod verify >/dev/null ) || { echo "$$module: modules differ from go.sum"; exit 1; }; \
 	done
-	@for module in . cmd/labcluster; do \
+	@for module in . cmd/labcluster tools/promcheck; do \
 		( cd $$module && go mod tidy -diff ) || { echo "$$module: run go mod tidy there and commit"; exit 1; }; \
 	done
 
@@ -86,7 +89,8 @@ lint-code:
 	@go vet ./...
 	@linter=$$(go tool -n -modfile=tools/golangci-lint/go.mod golangci-lint) && \
 	"$$linter" run ./... && \
-	$(LAB) "$$linter" run --config ../../.golangci.yml ./...
+	( $(LAB) "$$linter" run --config ../../.golangci.yml ./... ) && \
+	$(PROMCHECK) "$$linter" run --config ../../.golangci.yml ./...
 
 generate: ## make deepcopy code and the CRD from internal/api/v1 anew
 	$(CONTROLLER_GEN) object paths=./internal/api/v1

@@ -15,6 +15,7 @@ import (
 	"labhub.io/webservice-controller/internal/engine"
 	"labhub.io/webservice-controller/internal/evidence"
 	"labhub.io/webservice-controller/internal/kube"
+	"labhub.io/webservice-controller/internal/metrics"
 	"labhub.io/webservice-controller/internal/plan"
 	"labhub.io/webservice-controller/internal/report"
 	"labhub.io/webservice-controller/internal/source"
@@ -33,7 +34,8 @@ type app struct {
 	writer *report.Writer
 	// evidence is nil where none is kept.
 	evidence *report.Evidence
-	web      *web.Server // nil where there is none
+	web      *web.Server      // nil where there is none
+	metrics  *metrics.Metrics // nil where nobody can ask for them
 	// newCluster makes a cluster that has seen nothing yet.
 	newCluster func() (*kube.Cluster, error)
 	// newEvents makes what sends events.
@@ -86,6 +88,8 @@ type purpose struct {
 	silent bool
 	// witness is told of every decision; nil is nobody.
 	witness engine.Evidence
+	// served: it listens for HTTP, and is measured.
+	served bool
 }
 
 // newApp reads the settings, takes the out directory and puts the parts
@@ -105,10 +109,15 @@ func newApp(cmd *cobra.Command, p *Process, why purpose) (*app, error) {
 	c := newConsole(p)
 	a := &app{process: p, cfg: cfg, console: c, log: newLogger(c, cfg.Log), stays: why.trigger == ""}
 	p.bridge(a.log)
+	if why.served && cfg.HTTP.Addr != "" {
+		a.metrics = newMetrics(a)
+	}
 	a.newCluster = func() (*kube.Cluster, error) {
-		return kube.New(rc, kube.Options{
-			Namespaces: cfg.Namespaces.Only, InstallCRD: cfg.CRD.Install, CRD: manifests.CRD(),
-		})
+		opts := kube.Options{Namespaces: cfg.Namespaces.Only, InstallCRD: cfg.CRD.Install, CRD: manifests.CRD()}
+		if a.metrics != nil {
+			opts.Observer = a.metrics
+		}
+		return kube.New(rc, opts)
 	}
 	a.newEvents = func() (*kube.Events, error) { return kube.NewEvents(rc, a.eventOptions()) }
 	if err := a.assemble(why); err != nil {
@@ -213,6 +222,9 @@ func (a *app) engineOptions(why purpose) engine.Options {
 	if a.events != nil {
 		opts.Events = a.events
 	}
+	if a.metrics != nil {
+		opts.Observer = a.metrics
+	}
 	if why.aside {
 		opts.Approvals = noApprovals{opts.Approvals}
 	}
@@ -237,6 +249,9 @@ func (a *app) engineOptions(why purpose) engine.Options {
 func (a *app) publish(r *report.Report) {
 	if a.web != nil {
 		a.web.Publish(r)
+	}
+	if a.metrics != nil {
+		a.metrics.Publish(r)
 	}
 	var err error
 	if a.writer != nil {
@@ -292,6 +307,7 @@ func (a *app) listen(ctx context.Context) error {
 	switch {
 	case err == nil:
 		a.web = server
+		a.web.ServeMetrics(a.metrics.Handler(a.log))
 		a.log.Info("serving http", "addr", server.Addr())
 		return nil
 	case a.cfg.HTTP.Chosen || !errors.As(err, &taken):

@@ -17,11 +17,15 @@ const (
 // eventOptions let events be sent for as long as the lease is ours. None takes it:
 // where nothing is written, nothing has happened that was our doing.
 func (a *app) eventOptions() kube.EventOptions {
-	return kube.EventOptions{
+	opts := kube.EventOptions{
 		Instance: func() string { return a.out.Identity() },
 		Leave:    func() bool { return a.lease.Ours() },
 		Log:      a.log,
 	}
+	if a.metrics != nil {
+		opts.Observer = a.metrics
+	}
+	return opts
 }
 
 // lead leads until ctx ends, and sends events meanwhile. What is left of them is

@@ -23,7 +23,7 @@ func runCommand(p *Process) *cobra.Command {
 // run is the daemon. It ends when the command's context does.
 func run(cmd *cobra.Command, p *Process) error {
 	ctx := cmd.Context()
-	a, err := newApp(cmd, p, purpose{})
+	a, err := newApp(cmd, p, purpose{served: true})
 	if err != nil {
 		return err
 	}

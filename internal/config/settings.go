@@ -71,7 +71,7 @@ func settings() []setting {
 		{key: "lease.namespace", kind: text, deflt: "default",
 			help: "where the source's Lease lives; $POD_NAMESPACE, where set, takes the default's place"},
 		{key: "http.addr", kind: text, deflt: "127.0.0.1:8080",
-			help: "where health, readiness and the report are served; empty turns them off"},
+			help: "where health, readiness, the report and metrics are served; empty turns them off"},
 		{key: "log.level", kind: text, deflt: "info",
 			help: "debug, info, warn or error"},
 		{key: "log.format", kind: text, deflt: "text",

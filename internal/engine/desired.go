@@ -61,6 +61,9 @@ func (e *Engine) Take(s *source.Snapshot) {
 	for _, key := range changed {
 		e.wake(key, report.TriggerFiles)
 	}
+	if !first {
+		e.observeChanges(changed, s.Noticed)
+	}
 	if !s.Same(before) && e.tracker.Begin(string(report.TriggerFiles)) {
 		e.begin(report.TriggerFiles)
 	}

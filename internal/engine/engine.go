@@ -174,7 +174,7 @@ func (e *Engine) wake(key plan.Key, trigger report.Trigger) {
 	if e.queue == nil || e.over || e.opts.Only != nil && !e.opts.Only(key) {
 		return
 	}
-	e.itemOf(key).ready = true
+	e.itemOf(key).wakened()
 	if e.tracker.Wake(key, string(trigger)) {
 		e.begin(trigger)
 	}
@@ -222,6 +222,7 @@ func (e *Engine) settle() {
 		e.tellHold()
 	}
 	e.release()
+	e.observeCycle()
 	signal(e.question)
 	e.tellChange()
 }

@@ -74,6 +74,8 @@ type item struct {
 	after  versions
 
 	generation, observed int64
+
+	measured measured
 }
 
 // backsOff: the object failed, and its next try isn't due yet.

@@ -54,6 +54,7 @@ func (e *Engine) open(queue workqueue.TypedDelayingInterface[plan.Key]) {
 		trigger = report.TriggerStart
 	}
 	e.queue = queue
+	e.observeTerm()
 	e.tracker.Cut()
 	e.tracker.Begin(string(trigger))
 	e.begin(trigger)
@@ -81,7 +82,7 @@ func (e *Engine) work(ctx, steps context.Context, queue workqueue.TypedDelayingI
 			return
 		}
 		if ctx.Err() == nil && e.due(key, queue) {
-			e.reconcile(steps, &r, key)
+			e.turn(steps, &r, key)
 		}
 		queue.Done(key)
 	}
@@ -107,6 +108,7 @@ func (e *Engine) due(key plan.Key, queue workqueue.TypedDelayingInterface[plan.K
 			e.begin(report.TriggerRetry)
 		}
 	}
+	e.observeStart(it)
 	it.ready, it.due = false, time.Time{}
 	return true
 }
@@ -127,6 +129,7 @@ func (e *Engine) prepare(ctx context.Context) {
 			failures = 0
 		} else {
 			failures++
+			e.observeFailure(errorPrepare)
 			again = time.After(e.opts.Backoff.delay(failures, rand.Float64()))
 		}
 		select {

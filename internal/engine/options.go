@@ -32,8 +32,8 @@ type Cluster interface {
 	Requests() (reads, writes int64)
 }
 
-// Options are an engine's settings. All fields but Trigger, QuietHolds, Only, Evidence and
-// Events must be set.
+// Options are an engine's settings. All fields but Trigger, QuietHolds, Only,
+// Evidence, Events and Observer must be set.
 type Options struct {
 	Policy  plan.Policy
 	Workers int
@@ -70,6 +70,8 @@ type Options struct {
 	Evidence Evidence
 	// Events tells people in the cluster; nil tells nobody.
 	Events Events
+	// Observer measures what is done; nil is nobody.
+	Observer Observer
 	// Publish takes each report. It is called from one goroutine, and may take
 	// its time: meanwhile reconciling goes on.
 	Publish func(*report.Report)

@@ -644,7 +644,7 @@ func TestRefusedDelete(t *testing.T) {
 			t.Errorf("item %+v", it)
 		}
 		failing.become(nil)
-		pass(time.Minute)
+		pass(2 * time.Minute) // the longest wait is 72 s, by chance
 		r.wantConverged()
 		if steps := r.cluster.taken(); steps[len(steps)-1] != "delete the WebService checkout" {
 			t.Errorf("steps %q", steps)

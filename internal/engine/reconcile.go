@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,6 +62,10 @@ type run struct {
 	made string
 	// last is the step that was taken last in this turn.
 	last plan.StepKind
+	// wrote is the action of the first write of this turn; "" where there was none.
+	wrote plan.Action
+	// class is the kind of error in which the turn ended, if it did.
+	class string
 	// gone: the object neither exists nor is asked for any more.
 	gone bool
 	// dependencies are kept from turn to turn for their memory.
@@ -149,6 +154,7 @@ func (e *Engine) act(ctx context.Context, r *run, d *plan.Decision) error {
 		return nil
 	case errors.As(err, &f) && f.Class == plan.Refused:
 		r.it.memory.Refused(d.Step.Kind, f)
+		r.class = errorRefused
 		e.opts.Log.Warn("refused", "object", r.key.String(), "step", d.Step.Kind.String(), "err", f)
 		return nil
 	case err != nil:
@@ -181,7 +187,7 @@ func (e *Engine) rest(r *run, d *plan.Decision) {
 	standing := cycle.Done
 	switch {
 	case d.Error:
-		standing = cycle.Failing
+		standing, r.class = cycle.Failing, cmp.Or(r.class, errorObject)
 		it.failures++
 		d.After = max(e.opts.Backoff.delay(it.failures, rand.Float64()), e.contestLeft(r))
 	case d.Action == plan.Requeue:
@@ -190,6 +196,7 @@ func (e *Engine) rest(r *run, d *plan.Decision) {
 		d.After = e.recheck(r, d, standing)
 	default:
 		it.failures, it.memory = 0, nil
+		e.observeDone(r, d)
 	}
 	if d.Action == plan.Requeue {
 		it.due = time.Now().Add(d.After)
@@ -228,6 +235,7 @@ func (e *Engine) failed(r *run, target plan.Target, f *plan.Failure) {
 	defer e.mu.Unlock()
 	it := r.it
 	standing := cycle.Failing
+	r.class = errorUnavailable
 	it.failures++
 	delay := max(e.opts.Backoff.delay(it.failures, rand.Float64()), f.RetryAfter)
 	it.failing = f.Class == plan.Unavailable
@@ -287,7 +295,7 @@ func (e *Engine) wait(r *run, why error, after time.Duration) {
 	it.failing, it.suspended, it.guarded = denied(why), false, false
 	standing := cycle.Waiting
 	if it.failing {
-		standing = cycle.Failing
+		standing, r.class = cycle.Failing, errorDenied
 	}
 	e.close(r, standing)
 }
@@ -400,6 +408,7 @@ func (e *Engine) noteWrite(r *run, d *plan.Decision) (first bool) {
 	e.ledger.touch(r.key)
 	e.noteContest(r, d)
 	first = !r.it.wrote
+	e.observeWrite(r, d)
 	if d.Target != plan.Namespace && (!r.it.wrote || d.Step.Kind == plan.StepDelete) {
 		r.it.wrote, r.it.first = true, written{action: d.Action, reason: d.Reason, target: d.Target}
 	}

@@ -42,6 +42,8 @@ type Options struct {
 	InstallCRD bool
 	// CRD is the manifest of the CRD, as YAML.
 	CRD []byte
+	// Observer counts requests; nil is nobody.
+	Observer Observer
 }
 
 // Gate is asked before every write of a step. An error of it keeps the write from
@@ -81,6 +83,7 @@ func New(cfg *rest.Config, opts Options) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{opts: opts, definition: definition, listener: nobody{}}
+	cfg = observing(cfg, opts.Observer)
 	if c.write, err = newClients(cfg, writeTimeout); err != nil {
 		return nil, err
 	}

@@ -26,13 +26,15 @@ const (
 	mostEvents = 5000
 )
 
-// EventOptions are what Events need to know. All fields must be set.
+// EventOptions are what Events need to know. All fields but Observer must be set.
 type EventOptions struct {
 	// Instance is who reports, as events call it. It is asked when one is sent.
 	Instance func() string
 	// Leave says whether a request may be started now. It returns at once.
 	Leave func() bool
 	Log   *slog.Logger
+	// Observer counts requests; nil is nobody.
+	Observer Observer
 }
 
 // Events sends facts about objects to the API server as Events of events.k8s.io.
@@ -65,7 +67,7 @@ type Events struct {
 
 // NewEvents makes what sends events. Nothing is sent before Run or Flush.
 func NewEvents(cfg *rest.Config, opts EventOptions) (*Events, error) {
-	cfg, counter := configFor(cfg, eventTimeout)
+	cfg, counter := configFor(observing(cfg, opts.Observer), eventTimeout)
 	client, err := v1.NewForConfig(binary(cfg))
 	if err != nil {
 		return nil, fmt.Errorf("the client for events: %w", err)

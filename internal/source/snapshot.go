@@ -60,6 +60,9 @@ type Snapshot struct {
 	Scanned time.Time
 	// Cause says what led to the scan. Only a Source sets it.
 	Cause Cause
+	// Noticed is when the first hint came, or the time was over, that led to the scan.
+	// Only a Source sets it.
+	Noticed time.Time
 
 	// reading numbers what a Scanner has read; 0 where no Scanner did.
 	reading int64

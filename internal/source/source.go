@@ -126,7 +126,7 @@ func (s *Source) Run(ctx context.Context, out func(*Snapshot)) error {
 		again := r.watch() || len(snapshot.Unsettled) > 0
 		r.note(snapshot)
 		r.rested = time.Now().Add(idleShare * s.scanner.worked)
-		snapshot.Cause = next.cause
+		snapshot.Cause, snapshot.Noticed = next.cause, next.since
 		out(snapshot)
 		next = r.wait(ctx, again)
 	}

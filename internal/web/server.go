@@ -1,5 +1,5 @@
 // Package web serves what the controller knows of itself over HTTP: health,
-// readiness and the report. It is read-only: GET and HEAD are all it answers to.
+// readiness, the report and metrics. It is read-only: GET and HEAD are all it answers to.
 package web
 
 import (
@@ -21,6 +21,7 @@ type Server struct {
 	http     *http.Server
 	latest   atomic.Pointer[report.Report]
 	ready    func() error
+	metrics  http.Handler // nil where there are none
 }
 
 // Times that bound every connection.
@@ -79,6 +80,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "ok") })
 	mux.HandleFunc("/readyz", s.readyz)
 	mux.HandleFunc("/api/report", s.report)
+	mux.HandleFunc("/metrics", s.scrape)
 	return readOnly(mux)
 }
 
