@@ -39,6 +39,21 @@ func (l *lab) duties() []duty {
 	}
 }
 
+// tellsAgain is the duty of counting up an event that tells what was told before. It
+// takes its time, since the same isn't told again at once.
+func (l *lab) tellsAgain() duty {
+	return duty{"tell the same again", func() { l.edit(configmaps(), "web-desired", `{"data": {"image": "theirs"}}`) }, func() error {
+		list, err := l.core.EventsV1().Events(l.namespace).List(l.Context(), metav1.ListOptions{})
+		l.must(err)
+		for i := range list.Items {
+			if list.Items[i].Series != nil {
+				return nil
+			}
+		}
+		return errors.New("no event was counted up")
+	}}
+}
+
 // path is that of an object's file; each namespace has a directory.
 func (l *lab) path(name string) string {
 	return filepath.Join(l.source, l.namespace, name+".yaml")
