@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
 
 	v1 "labhub.io/webservice-controller/internal/api/v1"
 )
@@ -36,9 +37,9 @@ const (
 )
 
 // newClients makes clients for cfg, whose answers may take as long as timeout; 0 is
-// no limit. The server limits requests by priority and
-// fairness, so there is no limit on this side.
-func newClients(cfg *rest.Config, timeout time.Duration) (*clients, error) {
+// no limit. Requests and answers pass what is wrapped around. The server limits
+// requests by priority and fairness, so there is no limit on this side.
+func newClients(cfg *rest.Config, timeout time.Duration, wrapped ...transport.WrapperFunc) (*clients, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Timeout = timeout
 	cfg.QPS = -1
@@ -46,6 +47,9 @@ func newClients(cfg *rest.Config, timeout time.Duration) (*clients, error) {
 	counter := &requests{}
 	cfg.Wrap(counter.wrap)
 	cfg.Wrap(ownPace)
+	for _, w := range wrapped {
+		cfg.Wrap(w)
+	}
 	web, err := webserviceClient(cfg)
 	if err != nil {
 		return nil, err

@@ -57,6 +57,8 @@ type Cluster struct {
 	// write carries reads and writes of steps, and is what Requests counts.
 	// watch and lease have clients of their own, and so their own counters.
 	write, watch, lease *clients
+	// clock is read off the lease's answers.
+	clock *serverClock
 
 	webservices *mirror[plan.Live]
 	children    *mirror[plan.Child]
@@ -80,14 +82,14 @@ func New(cfg *rest.Config, opts Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{opts: opts, definition: definition, listener: nobody{}}
+	c := &Cluster{opts: opts, definition: definition, listener: nobody{}, clock: &serverClock{}}
 	if c.write, err = newClients(cfg, writeTimeout); err != nil {
 		return nil, err
 	}
 	if c.watch, err = newClients(cfg, 0); err != nil {
 		return nil, err
 	}
-	if c.lease, err = newClients(cfg, leaseTimeout); err != nil {
+	if c.lease, err = newClients(cfg, leaseTimeout, c.clock.wrap); err != nil {
 		return nil, err
 	}
 	caughtUp := func() { c.listener.CaughtUp() }

@@ -1,0 +1,201 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
+
+	"labhub.io/webservice-controller/internal/plan"
+)
+
+// leaseObject is the Lease on the server, as it was last seen. Every write carries
+// the version that was seen, so of two that claim it one gets it. It serves one
+// goroutine at a time.
+type leaseObject struct {
+	client          coordination.LeaseInterface
+	namespace, name string
+	identity        string
+	clock           *serverClock
+	// answered is told how each request went.
+	answered func(verb string, err error)
+
+	// last is the Lease as it was last seen or written; nil where there is none.
+	last *coordinationv1.Lease
+	// moved is when it was first seen to be held and renewed as it is. How long it
+	// lasts counts from there, by our own monotonic clock: the holder's may be wrong.
+	moved time.Time
+	// note is what the Lease said about its last take-over when it was last ours, and
+	// takenOver when that was by our clock.
+	note      string
+	takenOver time.Time
+}
+
+func nameOfLease(source string) string { return "webservice-source-" + source }
+
+func (c *Cluster) newLeaseObject(namespace, source, identity string) *leaseObject {
+	return &leaseObject{
+		client: c.lease.leases.Leases(namespace), namespace: namespace, name: nameOfLease(source),
+		identity: identity, clock: c.clock, answered: c.noteLease,
+	}
+}
+
+// String is the Lease's namespace and name.
+func (o *leaseObject) String() string { return o.namespace + "/" + o.name }
+
+// look reads the Lease. That there is none is no error.
+func (o *leaseObject) look(ctx context.Context) error {
+	lease, err := o.client.Get(ctx, o.name, metav1.GetOptions{})
+	o.answered("get", err)
+	switch {
+	case apierrors.IsNotFound(err):
+		o.last = nil
+		return nil
+	case err != nil:
+		return err
+	}
+	if o.last == nil || leaseHolder(o.last) != leaseHolder(lease) || !renewedAt(o.last).Equal(renewedAt(lease)) {
+		o.moved = time.Now()
+	}
+	o.last = lease
+	return nil
+}
+
+// holder is who had the Lease when it was last seen; "" is nobody.
+func (o *leaseObject) holder() string {
+	if o.last == nil {
+		return ""
+	}
+	return leaseHolder(o.last)
+}
+
+// free says whether we may claim it: it is nobody's, our own, or isn't renewed.
+func (o *leaseObject) free() bool {
+	holder := o.holder()
+	return holder == "" || holder == o.identity || time.Since(o.moved) >= lasts(o.last)
+}
+
+// claim makes the Lease ours, or renews it. Where it is taken from another holder,
+// a note on it says so from then on, whoever has it next.
+func (o *leaseObject) claim(ctx context.Context) error {
+	now, before := time.Now(), o.holder()
+	next := o.next(now)
+	took := before != "" && before != o.identity
+	switch {
+	case took:
+		next.Annotations[takenOverAnnotation] = o.clock.stamp()
+	case next.Annotations[takenOverAnnotation] == "" && o.note != "":
+		next.Annotations[takenOverAnnotation] = o.note // the Lease was deleted meanwhile
+	}
+	if err := o.write(ctx, next); err != nil {
+		return err
+	}
+	o.moved = now
+	if note := o.last.Annotations[takenOverAnnotation]; took {
+		o.note, o.takenOver = note, now
+	} else if note != o.note {
+		o.note, o.takenOver = note, o.clock.since(note)
+	}
+	return nil
+}
+
+// next is the Lease as a claim of ours or a renewal makes it.
+func (o *leaseObject) next(now time.Time) *coordinationv1.Lease {
+	next := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace, Name: o.name}}
+	if o.last != nil {
+		next = o.last.DeepCopy()
+	}
+	if next.Annotations == nil {
+		next.Annotations = map[string]string{}
+	}
+	seconds, at := int32(leaseDuration/time.Second), metav1.NewMicroTime(now)
+	if s := &next.Spec; o.last == nil || leaseHolder(o.last) != o.identity {
+		var transitions int32
+		if s.LeaseTransitions != nil {
+			transitions = *s.LeaseTransitions + 1
+		}
+		s.HolderIdentity, s.LeaseTransitions, s.AcquireTime = &o.identity, &transitions, &at
+	}
+	next.Spec.LeaseDurationSeconds, next.Spec.RenewTime = &seconds, &at
+	return next
+}
+
+// release makes the Lease nobody's, if it is still as it was last seen.
+func (o *leaseObject) release(ctx context.Context) error {
+	next := o.last.DeepCopy()
+	nobody, seconds, at := "", int32(1), metav1.NowMicro()
+	next.Spec.HolderIdentity, next.Spec.LeaseDurationSeconds = &nobody, &seconds
+	next.Spec.AcquireTime, next.Spec.RenewTime = &at, &at
+	return o.write(ctx, next)
+}
+
+func (o *leaseObject) write(ctx context.Context, next *coordinationv1.Lease) (err error) {
+	var written *coordinationv1.Lease
+	if next.ResourceVersion == "" {
+		written, err = o.client.Create(ctx, next, metav1.CreateOptions{})
+		o.answered("create", err)
+	} else {
+		written, err = o.client.Update(ctx, next, metav1.UpdateOptions{})
+		o.answered("update", err)
+	}
+	if err == nil {
+		o.last = written
+	}
+	return err
+}
+
+func leaseHolder(l *coordinationv1.Lease) string {
+	if l.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *l.Spec.HolderIdentity
+}
+
+// lasts is how long the Lease holds without another renewal.
+func lasts(l *coordinationv1.Lease) time.Duration {
+	if l.Spec.LeaseDurationSeconds == nil {
+		return 0
+	}
+	return time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
+}
+
+// renewedAt is when the Lease was last renewed, by the clock of its holder.
+func renewedAt(l *coordinationv1.Lease) time.Time {
+	if l.Spec.RenewTime == nil {
+		return time.Time{}
+	}
+	return l.Spec.RenewTime.Time
+}
+
+// noteLease keeps what stands between us and the lease: that we may not have it,
+// that its namespace doesn't exist, that the server gives no answer. A holder
+// doesn't read any more, so a write that comes through speaks for reading too.
+func (c *Cluster) noteLease(verb string, err error) {
+	const away, prefix = "leases", "leases, "
+	switch {
+	case errors.Is(err, context.Canceled):
+		return
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		c.health.set(prefix+verb, err)
+	case err == nil, apierrors.IsNotFound(err) && failure(err).Class != plan.NotReady:
+		c.health.clear(prefix+verb, prefix+"get", away)
+	case failure(err).Class == plan.NotReady:
+		c.health.set(prefix+verb, &noLeaseError{err})
+	case failure(err).Class == plan.Unavailable:
+		c.health.set(away, err)
+	}
+}
+
+// noLeaseError says that the lease has no place to be in.
+type noLeaseError struct{ error }
+
+// Error says what to do.
+func (e *noLeaseError) Error() string {
+	return "the lease can't be made: " + said(e.error) + "; create that namespace, or set lease.namespace to another"
+}
+
+func (e *noLeaseError) Unwrap() error { return e.error }
