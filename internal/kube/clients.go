@@ -36,10 +36,11 @@ const (
 	leaseTimeout = 5 * time.Second
 )
 
-// newClients makes clients for cfg, whose answers may take as long as timeout; 0 is
-// no limit. Requests and answers pass what is wrapped around. The server limits
-// requests by priority and fairness, so there is no limit on this side.
-func newClients(cfg *rest.Config, timeout time.Duration, wrapped ...transport.WrapperFunc) (*clients, error) {
+// newClients makes clients for cfg on these connections, whose answers may take as
+// long as timeout; 0 is no limit. Requests and answers pass what is wrapped around.
+// The server limits requests by priority and fairness, so there is no limit on this
+// side.
+func newClients(cfg *rest.Config, on *connections, timeout time.Duration, wrapped ...transport.WrapperFunc) (*clients, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Timeout = timeout
 	cfg.QPS = -1
@@ -50,7 +51,11 @@ func newClients(cfg *rest.Config, timeout time.Duration, wrapped ...transport.Wr
 	for _, w := range wrapped {
 		cfg.Wrap(w)
 	}
-	web, err := webserviceClient(cfg)
+	h, err := on.client(cfg)
+	if err != nil {
+		return nil, err
+	}
+	web, err := webserviceClient(cfg, h)
 	if err != nil {
 		return nil, err
 	}
@@ -60,22 +65,22 @@ func newClients(cfg *rest.Config, timeout time.Duration, wrapped ...transport.Wr
 	binary.ContentType = runtime.ContentTypeProtobuf
 	binary.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	c := &clients{webservices: web, requests: counter}
-	if c.core, err = corev1.NewForConfig(binary); err != nil {
+	if c.core, err = corev1.NewForConfigAndClient(binary, h); err != nil {
 		return nil, err
 	}
-	if c.leases, err = coordinationv1.NewForConfig(binary); err != nil {
+	if c.leases, err = coordinationv1.NewForConfigAndClient(binary, h); err != nil {
 		return nil, err
 	}
-	if c.metadata, err = metadata.NewForConfig(cfg); err != nil {
+	if c.metadata, err = metadata.NewForConfigAndClient(cfg, h); err != nil {
 		return nil, err
 	}
-	if c.dynamic, err = dynamic.NewForConfig(plain); err != nil {
+	if c.dynamic, err = dynamic.NewForConfigAndClient(plain, h); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-func webserviceClient(cfg *rest.Config) (func(string) *gentype.ClientWithList[*v1.WebService, *v1.WebServiceList], error) {
+func webserviceClient(cfg *rest.Config, h *http.Client) (func(string) *gentype.ClientWithList[*v1.WebService, *v1.WebServiceList], error) {
 	scheme := runtime.NewScheme()
 	if err := v1.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("registering WebService: %w", err)
@@ -86,7 +91,7 @@ func webserviceClient(cfg *rest.Config) (func(string) *gentype.ClientWithList[*v
 	cfg.APIPath = "/apis"
 	cfg.ContentType, cfg.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	cfg.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
-	client, err := rest.RESTClientFor(cfg)
+	client, err := rest.RESTClientForConfigAndClient(cfg, h)
 	if err != nil {
 		return nil, err
 	}

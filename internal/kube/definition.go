@@ -86,7 +86,7 @@ func (c *Cluster) unserved(crd crdState) string {
 	switch {
 	case forbidden(c.health.err(watchCRD)):
 	case !c.crds.ready():
-		return "the API server hasn't answered yet"
+		return ErrNoAnswer.Error()
 	case crd.uid == "" && c.opts.InstallCRD:
 		return "the CRD " + v1.CRDName + " isn't there yet"
 	case crd.uid == "":
@@ -116,6 +116,8 @@ func (c *Cluster) State() error {
 	crd, _ := c.crds.get(crdKey())
 	reason := c.unserved(crd)
 	switch {
+	case !c.crds.ready() && !forbidden(c.health.err(watchCRD)):
+		return ErrNoAnswer
 	case reason != "":
 		return errors.New(reason)
 	case !c.children.ready():

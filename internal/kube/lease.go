@@ -144,8 +144,9 @@ func (l *Lease) term(ctx context.Context, lead func(context.Context)) {
 // renew renews the lease until ctx ends, the lease is seen to be another's, or the
 // renew deadline is over. Nothing that hangs outlasts that.
 func (l *Lease) renew(ctx context.Context) {
-	for {
-		pause(ctx, min(retryPeriod, l.left()))
+	for began := time.Now(); ; {
+		pause(ctx, min(retryPeriod-time.Since(began), l.left())) // not at all after a try that took long
+		began = time.Now()
 		trying, cancel := context.WithTimeout(ctx, l.left())
 		err := l.renewOnce(trying)
 		cancel()

@@ -172,13 +172,17 @@ func renewedAt(l *coordinationv1.Lease) time.Time {
 }
 
 // noteLease keeps what stands between us and the lease: that we may not have it,
-// that its namespace doesn't exist, that the server gives no answer. A holder
-// doesn't read any more, so a write that comes through speaks for reading too.
+// that its namespace doesn't exist, that the server gives no answer, which is the
+// first to be noticed of dead connections too. A holder doesn't read any more, so a write that comes through speaks for reading too.
 func (c *Cluster) noteLease(verb string, err error) {
 	const away, prefix = "leases", "leases, "
-	switch {
-	case errors.Is(err, context.Canceled):
+	if errors.Is(err, context.Canceled) {
 		return
+	}
+	if unanswered(err) {
+		c.connections.suspect()
+	}
+	switch {
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		c.health.set(prefix+verb, err)
 	case err == nil, apierrors.IsNotFound(err) && failure(err).Class != plan.NotReady:

@@ -48,7 +48,7 @@ func TestOwnPace(t *testing.T) {
 				_, _ = fmt.Fprint(w, c.body)
 			}))
 			defer server.Close()
-			client, err := newClients(&rest.Config{Host: server.URL}, writeTimeout)
+			client, err := newClients(&rest.Config{Host: server.URL}, newConnections(&rest.Config{}), writeTimeout)
 			if err != nil {
 				t.Fatal(err)
 			}
