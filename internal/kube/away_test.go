@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"path"
 	"slices"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/connrotation"
 
@@ -26,6 +28,9 @@ type line struct {
 	mu sync.Mutex
 	// to is where new connections lead; "" is the server.
 	to string
+	// answer is the code that every request is answered with, past the server, and to
+	// come again in a second; 0 is none.
+	answer int
 	// dead has the connections that carry nothing any more take their end.
 	dead     chan struct{}
 	tracker  *connrotation.ConnectionTracker
@@ -44,8 +49,15 @@ func (l *line) on(cfg *rest.Config) {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
 			l.mu.Lock()
 			l.requests[what(r)]++
+			code := l.answer
 			l.mu.Unlock()
-			return next.RoundTrip(r)
+			if code == 0 {
+				return next.RoundTrip(r)
+			}
+			answer := httptest.NewRecorder()
+			answer.Header().Set("Retry-After", "1")
+			labtest.Respond(code, metav1.StatusReason(http.StatusText(code)))(answer, r, nil)
+			return answer.Result(), nil
 		})
 	})
 }
@@ -76,9 +88,9 @@ func (l *line) dial(ctx context.Context, network, address string) (net.Conn, err
 
 // goes makes new connections lead elsewhere, and begins to count. Those that are
 // open break, or only carry nothing any more.
-func (l *line) goes(to string, breaks bool) {
+func (l *line) goes(to string, answer int, breaks bool) {
 	l.mu.Lock()
-	l.to, l.dials, l.requests = to, 0, map[string]int{}
+	l.to, l.answer, l.dials, l.requests = to, answer, 0, map[string]int{}
 	close(l.dead)
 	l.dead = make(chan struct{})
 	l.mu.Unlock()
@@ -161,10 +173,11 @@ func TestAway(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		to     func(t *testing.T) string
+		answer int
 		breaks bool
 		is     error // what the reason can be told by; nil: neither
 	}{
-		{"refused", func(*testing.T) string { return "127.0.0.1:1" }, true, syscall.ECONNREFUSED},
+		{"refused", func(*testing.T) string { return "127.0.0.1:1" }, 0, true, syscall.ECONNREFUSED},
 		{"reset", func(t *testing.T) string {
 			return listens(t, func(c net.Conn) {
 				if tcp, ok := c.(*net.TCPConn); ok {
@@ -172,14 +185,16 @@ func TestAway(t *testing.T) {
 				}
 				_ = c.Close()
 			})
-		}, true, nil},
-		{"silent", func(t *testing.T) string { return listens(t, func(net.Conn) {}) }, false, ErrNoAnswer},
+		}, 0, true, nil},
+		{"silent", func(t *testing.T) string { return listens(t, func(net.Conn) {}) }, 0, false, ErrNoAnswer},
+		{"overloaded", func(*testing.T) string { return "" }, http.StatusTooManyRequests, true, nil},
+		{"failing", func(*testing.T) string { return "" }, http.StatusInternalServerError, true, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			line := newLine()
 			cluster, lease := line.work(t, account)
-			line.goes(c.to(t), c.breaks)
+			line.goes(c.to(t), c.answer, c.breaks)
 			began := time.Now()
 			labtest.Eventually(t, recovery, func() error {
 				if cluster.State() == nil || lease.Leading() {
@@ -193,7 +208,7 @@ func TestAway(t *testing.T) {
 			}
 			<-time.After(time.Until(began.Add(during)))
 			line.wantFew(t, time.Since(began))
-			line.goes("", false)
+			line.goes("", 0, false)
 			began = time.Now()
 			labtest.Eventually(t, recovery, func() error { return errors.Join(cluster.State(), lease.Check(t.Context())) })
 			t.Logf("at work %s after it was back", time.Since(began).Round(time.Millisecond))
@@ -244,7 +259,7 @@ func TestDeadConnections(t *testing.T) {
 	line := newLine()
 	cluster, lease := line.work(t, account)
 	before := lease.left()
-	line.goes("", false)
+	line.goes("", 0, false)
 	began := time.Now()
 	labtest.Eventually(t, leaseDuration, func() error {
 		if !lease.Leading() {
