@@ -138,6 +138,33 @@ func TestWhatTheWatchesMissedIsMadeUpFor(t *testing.T) {
 	}
 }
 
+// A server that takes its time is waited for: nobody loses the lease or gives up over
+// it, and what is to be done gets done.
+func TestASlowServerIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	const slow = 2 * time.Second
+	l := newLab(t)
+	proxy := labtest.NewProxy(t, l.cluster)
+	l.kubeconfig, l.http = proxy.Kubeconfig(t, l.kubeconfig), "--http-addr=127.0.0.1:0"
+	l.writeServices("nginx:1.27", "a", "b", "c")
+	proxy.Set(labtest.Delay(slow))
+	d := l.run(everySecond)
+	r := d.converges(active)
+	mark := l.cluster.Audit().Mark(t)
+	proxy.CutConnections(t)
+	l.writeServices("nginx:1.28", "a", "b", "c")
+	d.reports(convergeLimit, reading(r), converged)
+	l.must(l.allDone("nginx:1.28", "a", "b", "c"))
+	l.goesBy(renewDeadline)
+	d.reports(convergeLimit, converged, active, idle)
+	l.must(d.ready())
+	for _, name := range []string{"a", "b", "c"} {
+		if n := len(l.taken(name, mark)); n != 1 {
+			t.Errorf("%s was applied %d times", name, n)
+		}
+	}
+}
+
 // A server that takes no writes is asked ever more rarely, and reported meanwhile.
 func TestAServerThatTakesNoWritesIsntFlooded(t *testing.T) {
 	t.Parallel()
