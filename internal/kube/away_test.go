@@ -150,16 +150,25 @@ func listens(t *testing.T, each func(net.Conn)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
+	var taking sync.WaitGroup
+	taking.Go(func() {
+		var kept []net.Conn // else they would be closed when nobody knows them any more
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
-				return
+				break
 			}
 			each(conn)
+			kept = append(kept, conn)
 		}
-	}()
+		for _, conn := range kept {
+			_ = conn.Close()
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		taking.Wait()
+	})
 	return listener.Addr().String()
 }
 
@@ -274,4 +283,28 @@ func TestDeadConnections(t *testing.T) {
 	if lease.left() < renewDeadline/2 {
 		t.Errorf("the lease isn't renewed: %s are left", lease.left())
 	}
+}
+
+// TestHungRequests: a list that was asked for while nobody answered, and that nobody
+// will ever answer, is asked for again once there are answers.
+func TestHungRequests(t *testing.T) {
+	account := shipped(t)
+	shared.Apply(t, manifests.CRD())
+	t.Parallel()
+	proxy := labtest.NewProxy(t, shared)
+	line := newLine()
+	cluster, lease := line.work(t, proxy.Kubeconfig(t, account))
+	proxy.Set(labtest.Delay(time.Hour))
+	proxy.CutConnections(t)
+	labtest.Eventually(t, 2*recovery, func() error {
+		if err := cluster.State(); !errors.Is(err, ErrNoAnswer) || lease.Leading() {
+			return fmt.Errorf("leading %t, %w", lease.Leading(), err)
+		}
+		return nil
+	})
+	<-time.After(dropPause)
+	proxy.Set(nil) // what waits goes on waiting
+	began := time.Now()
+	labtest.Eventually(t, recovery, func() error { return errors.Join(cluster.State(), lease.Check(t.Context())) })
+	t.Logf("at work %s after there were answers", time.Since(began).Round(time.Millisecond))
 }

@@ -18,7 +18,7 @@ const (
 	dialTimeout = 10 * time.Second
 	keepAlive   = 30 * time.Second
 	// dropPause is between two times that all connections are given up.
-	dropPause = 30 * time.Second
+	dropPause = 8 * time.Second
 )
 
 // connections are all that we have open to the API server. Clients made from them
@@ -29,8 +29,10 @@ type connections struct {
 	// have the same one.
 	holder *transport.DialHolder
 
-	mu      sync.Mutex
-	dropped time.Time
+	mu sync.Mutex
+	// silent is when a request was last known to get no answer, and dropped when all
+	// connections were last given up.
+	silent, dropped time.Time
 }
 
 func newConnections(cfg *rest.Config) *connections {
@@ -58,13 +60,29 @@ func (c *connections) client(cfg *rest.Config) (*http.Client, error) {
 // suspect gives all connections up, since a request on one of them got no answer.
 // One that something on the way has forgotten looks open and carries nothing; HTTP
 // would notice after three quarters of a minute. A watch goes on where it was on a
-// new connection, so being wrong costs little; a server that is only slow isn't
-// made to take connections all the time.
+// new connection, so being wrong costs little.
 func (c *connections) suspect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now := time.Now(); c.dropped.IsZero() || now.Sub(c.dropped) >= dropPause {
-		c.dropped = now
+	c.silent = time.Now()
+	c.drop()
+}
+
+// trust gives up, once there are answers again, what was begun while there were none:
+// a list or a watch that waits since then would wait for ever.
+func (c *connections) trust() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.silent.After(c.dropped) {
+		c.drop()
+	}
+}
+
+// drop closes all connections, unless that was done a moment ago: a server that is
+// only slow isn't made to take new ones all the time. The connections are locked.
+func (c *connections) drop() {
+	if c.dropped.IsZero() || time.Since(c.dropped) >= dropPause {
+		c.dropped = time.Now()
 		c.dialer.CloseAll()
 	}
 }

@@ -181,6 +181,8 @@ func (c *Cluster) noteLease(verb string, err error) {
 	}
 	if unanswered(err) {
 		c.connections.suspect()
+	} else if err == nil {
+		c.connections.trust()
 	}
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):

@@ -2,8 +2,10 @@ package kube
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -45,7 +47,7 @@ func ownPace(next http.RoundTripper) http.RoundTripper {
 // client-go knows it by. Others are as they were.
 func unknown(err error) error {
 	switch {
-	case utilnet.IsTimeout(err):
+	case utilnet.IsTimeout(err), errors.Is(err, net.ErrClosed): // by us, for want of an answer
 		return &connectionError{silent: true}
 	case utilnet.IsConnectionReset(err), utilnet.IsProbableEOF(err), utilnet.IsHTTP2ConnectionLost(err):
 		return &connectionError{}
