@@ -102,12 +102,26 @@ func (e *Engine) due(key plan.Key, queue workqueue.TypedDelayingInterface[plan.K
 			}
 			return false
 		}
+		if wait := e.paced(it); wait > 0 {
+			it.due = time.Now().Add(wait)
+			queue.AddAfter(key, wait)
+			return false
+		}
 		if e.tracker.Wake(key, string(report.TriggerRetry)) {
 			e.begin(report.TriggerRetry)
 		}
 	}
 	it.ready, it.due = false, time.Time{}
 	return true
+}
+
+// paced is how long an object whose own wait is over has to wait for others that the
+// server fails as well. The engine is locked.
+func (e *Engine) paced(it *item) time.Duration {
+	if !it.unanswered {
+		return 0
+	}
+	return e.pace.wait(time.Now(), e.opts.Backoff)
 }
 
 // prepare keeps the cluster in a state in which objects can be worked on.
