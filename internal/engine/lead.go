@@ -96,14 +96,10 @@ func (e *Engine) due(key plan.Key, queue workqueue.TypedDelayingInterface[plan.K
 		return false
 	}
 	if !it.ready {
-		if wait := time.Until(it.due); it.due.IsZero() || wait > 0 {
-			if !it.due.IsZero() {
-				queue.AddAfter(key, wait)
-			}
+		if it.due.IsZero() {
 			return false
 		}
-		if wait := e.paced(it); wait > 0 {
-			it.due = time.Now().Add(wait)
+		if wait := e.left(it); wait > 0 {
 			queue.AddAfter(key, wait)
 			return false
 		}
@@ -115,13 +111,16 @@ func (e *Engine) due(key plan.Key, queue workqueue.TypedDelayingInterface[plan.K
 	return true
 }
 
-// paced is how long an object whose own wait is over has to wait for others that the
-// server fails as well. The engine is locked.
-func (e *Engine) paced(it *item) time.Duration {
-	if !it.unanswered {
-		return 0
+// left is how long an object still has to wait: for its own time, and then for
+// others that the server fails as well. The engine is locked.
+func (e *Engine) left(it *item) time.Duration {
+	now := time.Now()
+	if wait := it.due.Sub(now); wait > 0 || !it.unanswered {
+		return wait
 	}
-	return e.pace.wait(time.Now(), e.opts.Backoff)
+	wait := e.pace.wait(now, e.opts.Backoff)
+	it.due = now.Add(wait)
+	return wait
 }
 
 // prepare keeps the cluster in a state in which objects can be worked on.

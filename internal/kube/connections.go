@@ -30,9 +30,10 @@ type connections struct {
 	holder *transport.DialHolder
 
 	mu sync.Mutex
-	// silent is when a request was last known to get no answer, and dropped when all
-	// connections were last given up.
-	silent, dropped time.Time
+	// silences are the requests in a row that got no answer, and dropped is when all
+	// connections were last given up for that.
+	silences int
+	dropped  time.Time
 }
 
 func newConnections(cfg *rest.Config) *connections {
@@ -60,29 +61,26 @@ func (c *connections) client(cfg *rest.Config) (*http.Client, error) {
 // suspect gives all connections up, since a request on one of them got no answer.
 // One that something on the way has forgotten looks open and carries nothing; HTTP
 // would notice after three quarters of a minute. A watch goes on where it was on a
-// new connection, so being wrong costs little.
+// new connection, so being wrong costs little. A server that is only slow isn't made
+// to take new ones all the time.
 func (c *connections) suspect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.silent = time.Now()
-	c.drop()
-}
-
-// trust gives up, once there are answers again, what was begun while there were none:
-// a list or a watch that waits since then would wait for ever.
-func (c *connections) trust() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.silent.After(c.dropped) {
-		c.drop()
-	}
-}
-
-// drop closes all connections, unless that was done a moment ago: a server that is
-// only slow isn't made to take new ones all the time. The connections are locked.
-func (c *connections) drop() {
+	c.silences++
 	if c.dropped.IsZero() || time.Since(c.dropped) >= dropPause {
 		c.dropped = time.Now()
 		c.dialer.CloseAll()
 	}
+}
+
+// trust gives up, once there are answers again, what was begun while there were none:
+// a list or a watch that waits since then would wait for ever. After one request
+// without an answer that has been done already.
+func (c *connections) trust() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.silences > 1 {
+		c.dialer.CloseAll()
+	}
+	c.silences = 0
 }

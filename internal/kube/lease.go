@@ -70,7 +70,7 @@ func (l *Lease) Hold(ctx context.Context, lead func(context.Context)) {
 }
 
 // standBy waits until the lease is ours. It is false when ctx ends before that.
-// While the server can't be asked, it is asked ever more rarely.
+// While the server can't be asked, it is asked more rarely.
 func (l *Lease) standBy(ctx context.Context) bool {
 	failing := standbyBackoff()
 	for ctx.Err() == nil {
@@ -90,7 +90,7 @@ func (l *Lease) standBy(ctx context.Context) bool {
 }
 
 func standbyBackoff() wait.Backoff {
-	return wait.Backoff{Duration: standbyPeriod, Factor: 2, Jitter: retryJitter, Steps: 20, Cap: retryMost}
+	return wait.Backoff{Duration: standbyPeriod, Factor: 2, Jitter: retryJitter, Steps: 20, Cap: retryPeriod}
 }
 
 // attempt looks at the lease, and claims it where nobody else has it.
