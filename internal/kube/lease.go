@@ -100,6 +100,7 @@ func (l *Lease) attempt(ctx context.Context) (ours bool, err error) {
 	}
 	l.observe(l.object.holder())
 	if !l.object.free() {
+		l.object.leave()
 		return false, nil
 	}
 	err = l.claim(ctx)
@@ -127,6 +128,7 @@ func (l *Lease) claim(ctx context.Context) error {
 func (l *Lease) term(ctx context.Context, lead func(context.Context)) {
 	leading, end := context.WithCancel(ctx)
 	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	l.object.renewing = true
 	var beside sync.WaitGroup
 	beside.Go(func() {
 		l.renew(renewing)
@@ -137,6 +139,7 @@ func (l *Lease) term(ctx context.Context, lead func(context.Context)) {
 	end()
 	stop()
 	beside.Wait()
+	l.object.renewing = false
 	l.set(false)
 	l.release(context.WithoutCancel(ctx))
 }
@@ -156,12 +159,12 @@ func (l *Lease) renew(ctx context.Context) {
 	}
 }
 
-// renewOnce renews the lease as it was last seen, and where somebody has touched it
-// since, as it is now.
+// renewOnce renews the lease as it was last seen. Where that fails, it looks: somebody
+// may have touched it since, and whether the server answers at all decides whether it
+// is worth another try.
 func (l *Lease) renewOnce(ctx context.Context) error {
-	err := l.claim(ctx)
-	if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
-		return err
+	if !l.object.blind && l.claim(ctx) == nil {
+		return nil
 	}
 	if err := l.object.look(ctx); err != nil {
 		return err

@@ -21,8 +21,12 @@ type leaseObject struct {
 	namespace, name string
 	identity        string
 	clock           *serverClock
-	// answered is told how each request went.
-	answered func(verb string, err error)
+	// answered is told how each request went: one that reads, that renews, or that
+	// claims.
+	answered func(what leaseRequest, err error)
+	// renewing: the Lease is ours, and writes renew it. blind: the last look failed, and
+	// nothing was written since.
+	renewing, blind bool
 
 	// last is the Lease as it was last seen or written; nil where there is none.
 	last *coordinationv1.Lease
@@ -50,13 +54,14 @@ func (o *leaseObject) String() string { return o.namespace + "/" + o.name }
 // look reads the Lease. That there is none is no error.
 func (o *leaseObject) look(ctx context.Context) error {
 	lease, err := o.client.Get(ctx, o.name, metav1.GetOptions{})
-	o.answered("get", err)
+	o.answered(leaseRead, err)
+	o.blind = err != nil && !apierrors.IsNotFound(err)
 	switch {
-	case apierrors.IsNotFound(err):
+	case o.blind:
+		return err
+	case err != nil:
 		o.last = nil
 		return nil
-	case err != nil:
-		return err
 	}
 	if o.last == nil || leaseHolder(o.last) != leaseHolder(lease) || !renewedAt(o.last).Equal(renewedAt(lease)) {
 		o.moved = time.Now()
@@ -137,16 +142,22 @@ func (o *leaseObject) write(ctx context.Context, next *coordinationv1.Lease) (er
 	var written *coordinationv1.Lease
 	if next.ResourceVersion == "" {
 		written, err = o.client.Create(ctx, next, metav1.CreateOptions{})
-		o.answered("create", err)
 	} else {
 		written, err = o.client.Update(ctx, next, metav1.UpdateOptions{})
-		o.answered("update", err)
 	}
+	what := leaseClaim
+	if o.renewing {
+		what = leaseRenewal
+	}
+	o.answered(what, err)
 	if err == nil {
-		o.last = written
+		o.last, o.blind = written, false
 	}
 	return err
 }
+
+// leave notes that there is nothing to claim: that it failed once doesn't matter.
+func (o *leaseObject) leave() { o.answered(leaseClaim, nil) }
 
 func leaseHolder(l *coordinationv1.Lease) string {
 	if l.Spec.HolderIdentity == nil {
@@ -171,28 +182,45 @@ func renewedAt(l *coordinationv1.Lease) time.Time {
 	return l.Spec.RenewTime.Time
 }
 
+// leaseRequest is what a request about the lease is for.
+type leaseRequest string
+
+const (
+	leaseRead    leaseRequest = "leases, read"
+	leaseClaim   leaseRequest = "leases, claim"
+	leaseRenewal leaseRequest = "leases, renewal"
+)
+
 // noteLease keeps what stands between us and the lease: that we may not have it,
 // that its namespace doesn't exist, that the server gives no answer, which is the
-// first to be noticed of dead connections too. A holder doesn't read any more, so a write that comes through speaks for reading too.
-func (c *Cluster) noteLease(verb string, err error) {
-	const away, prefix = "leases", "leases, "
+// first to be noticed of dead connections too. A holder doesn't read any more, so a
+// write that comes through speaks for reading too. A renewal that fails is no news
+// while the server answers: the lease is ours until its deadline.
+func (c *Cluster) noteLease(what leaseRequest, err error) {
+	const away = "leases"
 	if errors.Is(err, context.Canceled) {
 		return
 	}
-	if unanswered(err) {
+	silent := unanswered(err)
+	if silent {
 		c.connections.suspect()
 	} else if err == nil {
 		c.connections.trust()
 	}
-	switch {
+	switch class := failure(err).Class; {
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
-		c.health.set(prefix+verb, err)
-	case err == nil, apierrors.IsNotFound(err) && failure(err).Class != plan.NotReady:
-		c.health.clear(prefix+verb, prefix+"get", away)
-	case failure(err).Class == plan.NotReady:
-		c.health.set(prefix+verb, &noLeaseError{err})
-	case failure(err).Class == plan.Unavailable:
+		c.health.set(string(what), err)
+	case err == nil, apierrors.IsNotFound(err) && class != plan.NotReady:
+		c.health.clear(string(leaseRead), away)
+		if what != leaseRead {
+			c.health.clear(string(leaseClaim), string(leaseRenewal))
+		}
+	case class == plan.NotReady:
+		c.health.set(string(what), &noLeaseError{err})
+	case class == plan.Unavailable && (what == leaseRead || silent):
 		c.health.set(away, err)
+	case class == plan.Unavailable && what == leaseClaim:
+		c.health.set(string(what), err)
 	}
 }
 
