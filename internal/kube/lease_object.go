@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -54,7 +53,7 @@ func (o *leaseObject) String() string { return o.namespace + "/" + o.name }
 // look reads the Lease. That there is none is no error.
 func (o *leaseObject) look(ctx context.Context) error {
 	lease, err := o.client.Get(ctx, o.name, metav1.GetOptions{})
-	o.answered(leaseRead, err)
+	o.tell(ctx, leaseRead, err)
 	o.blind = err != nil && !apierrors.IsNotFound(err)
 	switch {
 	case o.blind:
@@ -149,11 +148,19 @@ func (o *leaseObject) write(ctx context.Context, next *coordinationv1.Lease) (er
 	if o.renewing {
 		what = leaseRenewal
 	}
-	o.answered(what, err)
+	o.tell(ctx, what, err)
 	if err == nil {
 		o.last, o.blind = written, false
 	}
 	return err
+}
+
+// tell passes on how a request went. One that we have cut short ourselves, since the
+// renew deadline is over or we are stopping, says nothing of the server.
+func (o *leaseObject) tell(ctx context.Context, what leaseRequest, err error) {
+	if err == nil || ctx.Err() == nil {
+		o.answered(what, err)
+	}
 }
 
 // leave notes that there is nothing to claim: that it failed once doesn't matter.
@@ -198,9 +205,6 @@ const (
 // while the server answers: the lease is ours until its deadline.
 func (c *Cluster) noteLease(what leaseRequest, err error) {
 	const away = "leases"
-	if errors.Is(err, context.Canceled) {
-		return
-	}
 	silent := unanswered(err)
 	if silent {
 		c.connections.suspect()

@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 
 	"labhub.io/webservice-controller/internal/labtest"
 	"labhub.io/webservice-controller/internal/plan"
+	"labhub.io/webservice-controller/manifests"
 )
 
 const leaseNamespace = "webservice-controller"
@@ -147,12 +149,16 @@ func TestRenewalsBlocked(t *testing.T) {
 	proxy.Set(labtest.When(func(r *http.Request) bool {
 		return labtest.IsWrite(r) && strings.Contains(r.URL.Path, "/leases")
 	}, labtest.Abort()))
-	began := time.Now()
+	began, before := time.Now(), one.TakenOver()
 	labtest.Eventually(t, 2*renewDeadline, func() error {
-		if one.Check(t.Context()) == nil {
-			return errors.New("it may still write")
+		trouble := cut.health.first()
+		if one.Check(t.Context()) != nil {
+			return nil
 		}
-		return nil
+		if trouble != nil {
+			t.Fatalf("the server answers, and the lease is ours still: %v", trouble)
+		}
+		return errors.New("it may still write")
 	})
 	took := time.Since(began)
 	t.Logf("no write is begun after %v", took.Round(100*time.Millisecond))
@@ -169,7 +175,7 @@ func TestRenewalsBlocked(t *testing.T) {
 	if one.Check(t.Context()) == nil {
 		t.Error("both may write")
 	}
-	if !one.TakenOver().IsZero() || other.TakenOver().IsZero() {
+	if one.TakenOver() != before || other.TakenOver().Before(began) {
 		t.Errorf("taken over by the first at %v, by the other at %v", one.TakenOver(), other.TakenOver())
 	}
 	proxy.Set(nil)
@@ -179,6 +185,32 @@ func TestRenewalsBlocked(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestClaimsBlocked: who can't claim a lease that is free says why, and no more once
+// another has it: standing by, it has nothing to write.
+func TestClaimsBlocked(t *testing.T) {
+	account := shipped(t)
+	shared.Apply(t, manifests.CRD())
+	t.Parallel()
+	proxy := labtest.NewProxy(t, shared)
+	blocked := connect(t, proxy.Kubeconfig(t, account))
+	background(t, func(ctx context.Context) { blocked.Run(ctx, &deaf{}, allowed) })
+	labtest.Eventually(t, recovery, blocked.State)
+	proxy.Set(labtest.When(labtest.IsWrite, labtest.Respond(http.StatusInternalServerError, metav1.StatusReasonInternalError)))
+	one, _ := contender(t, blocked, "pod-a_1")
+	labtest.Eventually(t, recovery, func() error {
+		if err := blocked.State(); err == nil || !strings.Contains(err.Error(), "the API server has failed") {
+			return fmt.Errorf("the state is %w", err)
+		}
+		return nil
+	})
+	other, _ := contender(t, connect(t, account), "pod-b_2")
+	leads(t, other, recovery)
+	labtest.Eventually(t, recovery, blocked.State)
+	if one.Leading() || one.Holder() != "pod-b_2" {
+		t.Errorf("leading %t, holder %s", one.Leading(), one.Holder())
+	}
 }
 
 // TestLazyLease is taken before the first write, not at all without one, and
