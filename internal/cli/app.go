@@ -253,10 +253,7 @@ func (a *app) publish(r *report.Report) {
 	if a.metrics != nil {
 		a.metrics.Publish(r)
 	}
-	var err error
-	if a.writer != nil {
-		err = a.writer.Write(r)
-	}
+	err := a.write(r)
 	switch {
 	case err == nil && a.unwritten != "":
 		a.unwritten = ""
@@ -266,6 +263,21 @@ func (a *app) publish(r *report.Report) {
 		a.log.Error("the report can't be written; the old one stays", "err", err)
 	}
 	a.tellReadiness(r.Role == report.RoleStandby)
+}
+
+// write writes the report, into the directory that is ours alone.
+func (a *app) write(r *report.Report) error {
+	if a.writer == nil {
+		return nil
+	}
+	made, err := a.out.Retake()
+	if err != nil {
+		return err
+	}
+	if made {
+		a.log.Warn("the out directory was removed; it is made anew and locked", "out", a.cfg.Out)
+	}
+	return a.writer.Write(r)
 }
 
 // tellReadiness logs why we can't work when that is new, and that we can again.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -98,7 +99,7 @@ func interrupted(ctx context.Context, err error) error {
 // verdict is the error in which the outcome ends, with its exit code.
 func verdict(o *engine.Outcome) error {
 	waitingFor := o.WaitingFor
-	if errors.Is(o.Cluster, kube.ErrUnanswered) && o.Source == nil {
+	if o.Source == nil && unreached(o.Cluster) {
 		waitingFor += "; " + checkServer
 	}
 	why := advised(errors.New("not converged: "+waitingFor), o.Command)
@@ -157,6 +158,11 @@ func saysWhatIsHeld(o *engine.Outcome) bool {
 
 // checkServer is what to do where nothing answers at all.
 const checkServer = "check that it runs, and that the kubeconfig names it"
+
+// unreached says whether there is nobody who answers.
+func unreached(err error) bool {
+	return errors.Is(err, kube.ErrNoAnswer) || errors.Is(err, syscall.ECONNREFUSED)
+}
 
 // isDenied says whether the cluster won't let us do our work: waiting doesn't
 // change that, a person does.

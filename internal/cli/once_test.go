@@ -2,7 +2,9 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 
 	"labhub.io/webservice-controller/internal/engine"
@@ -26,8 +28,9 @@ func TestVerdicts(t *testing.T) {
 		"a file still changes":             {engine.Outcome{Unsettled: true, Held: 1}, exitWaiting, ""},
 		"a file still changes, a problem":  {engine.Outcome{Unsettled: true, Problems: 1}, exitWaiting, ""},
 		"the source is missing":            {engine.Outcome{Source: source.ErrMissing, Held: 1}, exitWaiting, ""},
-		"the server gives no answer":       {engine.Outcome{Cluster: kube.ErrUnanswered, WaitingFor: "y"}, exitWaiting, "y; check that it runs, and that the kubeconfig names it"},
-		"nor is there a source to ask for": {engine.Outcome{Cluster: kube.ErrUnanswered, Source: source.ErrMissing, WaitingFor: "y"}, exitWaiting, "not converged: y"},
+		"the server gives no answer":       {engine.Outcome{Cluster: kube.ErrNoAnswer, WaitingFor: "y"}, exitWaiting, "y; check that it runs, and that the kubeconfig names it"},
+		"nobody listens":                   {engine.Outcome{Cluster: fmt.Errorf("dial: %w", syscall.ECONNREFUSED), WaitingFor: "y"}, exitWaiting, "y; check that it runs, and that the kubeconfig names it"},
+		"nor is there a source to ask for": {engine.Outcome{Cluster: kube.ErrNoAnswer, Source: source.ErrMissing, WaitingFor: "y"}, exitWaiting, "not converged: y"},
 	} {
 		err := verdict(&c.outcome)
 		if codeOf(err) != c.code || err != nil && !strings.HasSuffix(err.Error(), c.says) {

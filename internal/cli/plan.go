@@ -123,9 +123,7 @@ func (t *planner) plan(ctx context.Context) (*preview.Plan, error) {
 		return nil, err
 	}
 	opts := t.options()
-	if t.cluster.Abandoned(ctx, t.cfg.Lease.Namespace, t.cfg.Source.Name, report.PeekIdentity(t.cfg.Out)) {
-		opts.TakenOver = time.Now()
-	}
+	opts.TakenOver = t.cluster.TakenOver(ctx, t.cfg.Lease.Namespace, t.cfg.Source.Name, report.PeekIdentity(t.cfg.Out))
 	return preview.Make(ctx, t.cluster, t.snapshot, opts)
 }
 

@@ -36,15 +36,12 @@ func run(cmd *cobra.Command, p *Process) error {
 	a.lease = lease
 	running := a.start(ctx)
 	a.cluster.WaitAble(ctx)
-	err = lease.Hold(ctx, a.lead)
+	lease.Hold(ctx, a.lead)
 	running.stopSource()
 	running.stopWatching()
 	running.stopPublishing()
 	running.stopEvidence()
 	running.stopWeb()
-	if err != nil {
-		return failed(err)
-	}
 	a.log.Info("stopped")
 	return nil
 }

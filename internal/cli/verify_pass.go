@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"labhub.io/webservice-controller/internal/engine"
-	"labhub.io/webservice-controller/internal/kube"
 	"labhub.io/webservice-controller/internal/plan"
 	"labhub.io/webservice-controller/internal/report"
 )
@@ -38,7 +37,7 @@ func (v *verification) firstPass(ctx context.Context) (rest, err error) {
 	switch {
 	case outcome.Cluster != nil && outcome.Fatal == nil && outcome.Source == nil:
 		why := outcome.WaitingFor
-		if errors.Is(outcome.Cluster, kube.ErrUnanswered) {
+		if unreached(outcome.Cluster) {
 			why += "; " + checkServer
 		}
 		return nil, failed(fmt.Errorf("nothing can be verified: %s", why))

@@ -138,6 +138,33 @@ func TestWhatTheWatchesMissedIsMadeUpFor(t *testing.T) {
 	}
 }
 
+// A server that takes its time is waited for: nobody loses the lease or gives up over
+// it, and what is to be done gets done.
+func TestASlowServerIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	const slow = 2 * time.Second
+	l := newLab(t)
+	proxy := labtest.NewProxy(t, l.cluster)
+	l.kubeconfig, l.http = proxy.Kubeconfig(t, l.kubeconfig), "--http-addr=127.0.0.1:0"
+	l.writeServices("nginx:1.27", "a", "b", "c")
+	proxy.Set(labtest.Delay(slow))
+	d := l.run(everySecond)
+	r := d.converges(active)
+	mark := l.cluster.Audit().Mark(t)
+	proxy.CutConnections(t)
+	l.writeServices("nginx:1.28", "a", "b", "c")
+	d.reports(convergeLimit, reading(r), converged)
+	l.must(l.allDone("nginx:1.28", "a", "b", "c"))
+	l.goesBy(renewDeadline)
+	d.reports(convergeLimit, converged, active, idle)
+	l.must(d.ready())
+	for _, name := range []string{"a", "b", "c"} {
+		if n := len(l.taken(name, mark)); n != 1 {
+			t.Errorf("%s was applied %d times", name, n)
+		}
+	}
+}
+
 // A server that takes no writes is asked ever more rarely, and reported meanwhile.
 func TestAServerThatTakesNoWritesIsntFlooded(t *testing.T) {
 	t.Parallel()
@@ -292,10 +319,9 @@ func (l *lab) leaseOf(holder string, at time.Time) {
 	l.afterwards(func(ctx context.Context) error { return leases.Delete(ctx, lease.Name, metav1.DeleteOptions{}) })
 }
 
-// A token is read from its file again once a minute, also where the server doesn't
-// take the one before any more.
+// A token is read from its file again as soon as the server doesn't take the one
+// before any more, and not only once a minute.
 func TestATokenThatEndsIsReadAnew(t *testing.T) {
-	const readAgain = time.Minute + recovery
 	t.Parallel()
 	l := newLab(t)
 	l.onceOK("--source-allow-empty")
@@ -315,7 +341,7 @@ func TestATokenThatEndsIsReadAnew(t *testing.T) {
 	l.must(os.WriteFile(token, []byte(l.cluster.Token(t, l.namespace, "revocable", time.Hour)), 0o600))
 	began := time.Now()
 	l.writeServices("nginx:1.28", "checkout")
-	labtest.Eventually(t, readAgain, func() error { return l.done("checkout", "nginx:1.28") })
+	labtest.Eventually(t, recovery, func() error { return l.done("checkout", "nginx:1.28") })
 	d.reports(recovery, converged)
 	t.Logf("at work again after %s, %d requests refused meanwhile", time.Since(began).Round(time.Millisecond), l.unauthorized(mark))
 }

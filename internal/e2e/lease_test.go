@@ -37,7 +37,7 @@ func TestASecondDaemonOfTheSameSourceStandsByUntilTheFirstStops(t *testing.T) {
 
 	stopped := time.Now()
 	first.stop()
-	labtest.Eventually(t, 8*time.Second, func() error { return l.done("checkout", "nginx:1.28") })
+	labtest.Eventually(t, 5*time.Second, func() error { return l.done("checkout", "nginx:1.28") })
 	t.Logf("taken over %s after SIGTERM", time.Since(stopped).Round(time.Millisecond))
 	second.converges(func(r *report.Report) error {
 		if r.Role != report.RoleActive || r.Holder != second.identity() {

@@ -49,6 +49,53 @@ func TestSoakAnOutageOfSixMinutes(t *testing.T) {
 	labtest.Eventually(t, worksAgain, func() error { return l.done("a", "nginx:1.28") })
 }
 
+// However a server is away, and however long: it isn't asked for much, nothing that
+// is live is taken for gone, and what was missed is done soon after it is back.
+func TestSoakFiveMinutesOfEveryOutage(t *testing.T) {
+	t.Parallel()
+	const outage = 5 * time.Minute
+	for name, c := range map[string]struct {
+		fault labtest.Fault
+		says  string
+	}{
+		"connections break":  {labtest.Abort(), "it breaks the connection off"},
+		"nobody answers":     {labtest.Delay(time.Hour), "it gives no answer"},
+		"429 and 500 to all": {overloaded(&atomic.Int64{}), "the API server"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			proxy := labtest.NewProxy(t, l.cluster)
+			l.kubeconfig, l.http = proxy.Kubeconfig(t, l.kubeconfig), "--http-addr=127.0.0.1:0"
+			l.writeServices("nginx:1.27", "a", "b", "c", "d")
+			d := l.run(soonPruned)
+			d.converges()
+			before := l.states()
+
+			asked := counter{counts: map[string]int{}}
+			proxy.Set(asked.before(c.fault))
+			proxy.CutConnections(t)
+			began := time.Now()
+			labtest.Eventually(t, recovery, func() error { return d.unready(c.says) })
+			l.writeServices("nginx:1.28", "a")
+			d.reports(recovery, unconverged, waitsFor(c.says))
+			log := len(d.stderr.String())
+			l.goesBy(outage)
+			l.must(d.unready(c.says))
+			asked.wantFew(t, time.Since(began))
+			if more := d.stderr.String()[log:]; strings.Count(more, "\n") > int(outage/(10*time.Second)) {
+				t.Errorf("it says too much meanwhile: %s", more)
+			}
+			l.equal(before, l.states())
+			proxy.Set(nil)
+			began = time.Now()
+			d.reports(recovery, converged, active)
+			t.Logf("converged %s after the server was back", time.Since(began).Round(time.Millisecond))
+			l.must(errors.Join(l.allDone("nginx:1.28", "a"), l.allDone("nginx:1.27", "b", "c", "d"), d.ready()))
+		})
+	}
+}
+
 // wire passes bytes on between a client and the server, TLS and all.
 type wire struct {
 	listener net.Listener

@@ -100,6 +100,74 @@ func TestOnceDeletesNothingSoonAfterItHasTakenTheLease(t *testing.T) {
 	l.must(l.done("d", "nginx:1.27"))
 }
 
+// once lets go of the lease at its end. Who has it next, itself or another, knows all
+// the same that it was taken from somebody a short time ago.
+func TestOnceTwiceIsNoWayRoundTheTimeAfterATakeover(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.writeServices("nginx:1.27", "a", "b", "c", "d")
+	d := l.prunes()
+	d.converges()
+	d.isLost()
+	mark := l.mark()
+	one, two := l.beside(), l.beside()
+	one.writeServices("nginx:1.27", "a", "b", "c")
+	two.writeServices("nginx:1.27", "a", "b", "c")
+	args := append(pruning(), "--prune-after-takeover=1h")
+	labtest.Eventually(t, leaseOver, func() error {
+		r := one.once(args...)
+		return r.is(4, "1 held deletion", "taken from another holder")
+	})
+	for _, again := range []*lab{one, two} {
+		r := again.once(args...)
+		l.must(r.is(4, "1 held deletion", "taken from another holder"))
+		l.holds(again.lastReport(), unconverged, active, held([]string{"d"}, "taken from another holder"), unapprovable)
+	}
+	if r := one.exec(append(append([]string{"plan"}, one.flags()...), args...)...); r.code != 2 || !strings.Contains(r.stdout, "taken from another holder") {
+		t.Errorf("plan: exit code %d\n%s", r.code, r.stdout)
+	}
+	daemon := two.prunes("--prune-after-takeover=1h")
+	daemon.reports(convergeLimit, unconverged, active, held([]string{"d"}, "taken from another holder"))
+	daemon.stop()
+	l.wantUntouched(mark)
+	l.must(l.done("d", "nginx:1.27"))
+
+	// It counts from the take-over, and not from each start.
+	l.goesBy(time.Second)
+	one.onceOK(append(pruning(), "--prune-after-takeover=1s")...)
+	l.goes("d")
+	l.wantDeleted(mark, "d")
+}
+
+// Who takes over and crashes comes back to a lease that is its own. That it was
+// another's a short time ago isn't forgotten over that.
+func TestACrashDoesntShortenTheTimeAfterATakeover(t *testing.T) {
+	t.Parallel()
+	const grace = 15 * time.Second
+	l := newLab(t)
+	l.writeServices("nginx:1.27", "a", "b", "c", "d")
+	first := l.prunes()
+	first.converges()
+	mark := l.mark()
+	other := l.beside()
+	other.writeServices("nginx:1.27", "a", "b", "c")
+	settings := "--prune-after-takeover=" + grace.String()
+	second := other.prunes(settings)
+	second.reports(convergeLimit, unconverged, standsBy(first.identity()))
+	first.isLost()
+	second.reports(leaseOver, active)
+	second.kill()
+	second = other.prunes(settings)
+	second.reports(convergeLimit, unconverged, active, held([]string{"d"}, "taken from another holder"))
+	l.goes("d")
+	second.converges(items("a", "b", "c"), nothingHeld)
+	took := l.wantDeleted(mark, "d").deleted[0].Time.Sub(l.acquired())
+	t.Logf("deleted %s after the lease was taken", took.Round(time.Millisecond))
+	if took < grace || took > grace+prompt {
+		t.Errorf("that is not about %s", grace)
+	}
+}
+
 // A lease that was let go in order isn't taken from anybody.
 func TestALeaseThatWasReleasedIsNoTakeover(t *testing.T) {
 	t.Parallel()

@@ -29,6 +29,7 @@ type Engine struct {
 	desired map[plan.Key]desired
 	items   map[plan.Key]*item
 	tracker cycle.Tracker[plan.Key]
+	pace    pace
 	current account
 	// gone are the accounts of objects that were deleted in the current cycle.
 	gone map[plan.Key]*item

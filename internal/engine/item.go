@@ -60,6 +60,8 @@ type item struct {
 	target    plan.Target
 	failing   bool
 	suspended bool
+	// unanswered: the last step got no good answer from the server.
+	unanswered bool
 	// listed says whether the object belongs into the report.
 	listed bool
 

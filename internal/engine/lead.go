@@ -98,10 +98,11 @@ func (e *Engine) due(key plan.Key, queue workqueue.TypedDelayingInterface[plan.K
 		return false
 	}
 	if !it.ready {
-		if wait := time.Until(it.due); it.due.IsZero() || wait > 0 {
-			if !it.due.IsZero() {
-				queue.AddAfter(key, wait)
-			}
+		if it.due.IsZero() {
+			return false
+		}
+		if wait := e.left(it); wait > 0 {
+			queue.AddAfter(key, wait)
 			return false
 		}
 		if e.tracker.Wake(key, string(report.TriggerRetry)) {
@@ -111,6 +112,18 @@ func (e *Engine) due(key plan.Key, queue workqueue.TypedDelayingInterface[plan.K
 	e.observeStart(it)
 	it.ready, it.due = false, time.Time{}
 	return true
+}
+
+// left is how long an object still has to wait: for its own time, and then for
+// others that the server fails as well. The engine is locked.
+func (e *Engine) left(it *item) time.Duration {
+	now := time.Now()
+	if wait := it.due.Sub(now); wait > 0 || !it.unanswered {
+		return wait
+	}
+	wait := e.pace.wait(now, e.opts.Backoff)
+	it.due = now.Add(wait)
+	return wait
 }
 
 // prepare keeps the cluster in a state in which objects can be worked on.

@@ -59,8 +59,8 @@ type Options struct {
 	// deletions are judged and dependencies looked up among all, but they get no turn
 	// and aren't in the report.
 	Only func(plan.Key) bool
-	// TakenOver is when the lease was taken from another holder; zero where it
-	// wasn't, or isn't ours. It is asked from any goroutine and returns at once.
+	// TakenOver is when the lease was last taken from another holder, by us or by who
+	// had it before us; zero where it wasn't, or isn't ours. It is asked from any goroutine and returns at once.
 	TakenOver func() time.Time
 	// Rescan asks the source for another look soon. It returns at once.
 	Rescan func()

@@ -147,6 +147,9 @@ func (e *Engine) act(ctx context.Context, r *run, d *plan.Decision) error {
 		r.it.memory = &plan.Memory{}
 	}
 	var f *plan.Failure
+	if errors.As(err, &f); err == nil || f != nil && f.Class == plan.Refused {
+		e.relieved(r.it)
+	}
 	switch {
 	case errors.As(err, &f) && f.Class == plan.NotReady && d.Step.Kind == plan.StepDelete && e.takenOver():
 		// Where the lease is taken only for a write, that it was another's is known
@@ -179,6 +182,16 @@ func (e *Engine) act(ctx context.Context, r *run, d *plan.Decision) error {
 	return nil
 }
 
+// relieved notes that a step got an answer, be it a refusal.
+func (e *Engine) relieved(it *item) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if it.unanswered {
+		it.unanswered = false
+		e.pace.answered()
+	}
+}
+
 // rest closes the turn with a verdict.
 func (e *Engine) rest(r *run, d *plan.Decision) {
 	e.mu.Lock()
@@ -205,7 +218,7 @@ func (e *Engine) rest(r *run, d *plan.Decision) {
 		e.opts.Log.Warn("failing", "object", r.key.String(), "reason", d.Reason)
 	}
 	it.judged, it.action, it.reason, it.target = true, d.Action, d.Reason, d.Target
-	it.failing, it.suspended = d.Error, d.Suspended
+	it.failing, it.unanswered, it.suspended = d.Error, false, d.Suspended
 	it.guarded = d.Action == plan.Requeue && d.Reason == r.in.Removal.Reason
 	e.noteRest(r.key, it)
 	e.tellVerdict(r, d)
@@ -239,6 +252,10 @@ func (e *Engine) failed(r *run, target plan.Target, f *plan.Failure) {
 	it.failures++
 	delay := max(e.opts.Backoff.delay(it.failures, rand.Float64()), f.RetryAfter)
 	it.failing = f.Class == plan.Unavailable
+	if it.failing && it.unanswered {
+		e.pace.failed()
+	}
+	it.unanswered = it.failing
 	reason := f.Error()
 	if !it.failing {
 		standing, reason = cycle.Waiting, f.Phrase

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
 
 	v1 "labhub.io/webservice-controller/internal/api/v1"
 )
@@ -35,12 +36,20 @@ const (
 	leaseTimeout = 5 * time.Second
 )
 
-// newClients makes clients for cfg, whose answers may take as long as timeout; 0 is
-// no limit. The server limits requests by priority and
-// fairness, so there is no limit on this side.
-func newClients(cfg *rest.Config, timeout time.Duration) (*clients, error) {
+// newClients makes clients for cfg on these connections, whose answers may take as
+// long as timeout; 0 is no limit. Requests and answers pass what is wrapped around.
+// The server limits requests by priority and fairness, so there is no limit on this
+// side.
+func newClients(cfg *rest.Config, on *connections, timeout time.Duration, wrapped ...transport.WrapperFunc) (*clients, error) {
 	cfg, counter := configFor(cfg, timeout)
-	web, err := webserviceClient(cfg)
+	for _, w := range wrapped {
+		cfg.Wrap(w)
+	}
+	h, err := on.client(cfg)
+	if err != nil {
+		return nil, err
+	}
+	web, err := webserviceClient(cfg, h)
 	if err != nil {
 		return nil, err
 	}
@@ -48,16 +57,16 @@ func newClients(cfg *rest.Config, timeout time.Duration) (*clients, error) {
 	plain.ContentType, plain.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	binary := binary(cfg)
 	c := &clients{webservices: web, requests: counter}
-	if c.core, err = corev1.NewForConfig(binary); err != nil {
+	if c.core, err = corev1.NewForConfigAndClient(binary, h); err != nil {
 		return nil, err
 	}
-	if c.leases, err = coordinationv1.NewForConfig(binary); err != nil {
+	if c.leases, err = coordinationv1.NewForConfigAndClient(binary, h); err != nil {
 		return nil, err
 	}
-	if c.metadata, err = metadata.NewForConfig(cfg); err != nil {
+	if c.metadata, err = metadata.NewForConfigAndClient(cfg, h); err != nil {
 		return nil, err
 	}
-	if c.dynamic, err = dynamic.NewForConfig(plain); err != nil {
+	if c.dynamic, err = dynamic.NewForConfigAndClient(plain, h); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -84,7 +93,7 @@ func binary(cfg *rest.Config) *rest.Config {
 	return cfg
 }
 
-func webserviceClient(cfg *rest.Config) (func(string) *gentype.ClientWithList[*v1.WebService, *v1.WebServiceList], error) {
+func webserviceClient(cfg *rest.Config, h *http.Client) (func(string) *gentype.ClientWithList[*v1.WebService, *v1.WebServiceList], error) {
 	scheme := runtime.NewScheme()
 	if err := v1.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("registering WebService: %w", err)
@@ -95,7 +104,7 @@ func webserviceClient(cfg *rest.Config) (func(string) *gentype.ClientWithList[*v
 	cfg.APIPath = "/apis"
 	cfg.ContentType, cfg.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	cfg.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
-	client, err := rest.RESTClientFor(cfg)
+	client, err := rest.RESTClientForConfigAndClient(cfg, h)
 	if err != nil {
 		return nil, err
 	}

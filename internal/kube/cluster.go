@@ -59,6 +59,10 @@ type Cluster struct {
 	// write carries reads and writes of steps, and is what Requests counts.
 	// watch and lease have clients of their own, and so their own counters.
 	write, watch, lease *clients
+	// connections are shared by all of them.
+	connections *connections
+	// clock is read off the lease's answers.
+	clock *serverClock
 
 	webservices *mirror[plan.Live]
 	children    *mirror[plan.Child]
@@ -82,15 +86,15 @@ func New(cfg *rest.Config, opts Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{opts: opts, definition: definition, listener: nobody{}}
 	cfg = observing(cfg, opts.Observer)
-	if c.write, err = newClients(cfg, writeTimeout); err != nil {
+	c := &Cluster{opts: opts, definition: definition, listener: nobody{}, clock: &serverClock{}, connections: newConnections(cfg)}
+	if c.write, err = newClients(cfg, c.connections, writeTimeout); err != nil {
 		return nil, err
 	}
-	if c.watch, err = newClients(cfg, 0); err != nil {
+	if c.watch, err = newClients(cfg, c.connections, 0); err != nil {
 		return nil, err
 	}
-	if c.lease, err = newClients(cfg, leaseTimeout); err != nil {
+	if c.lease, err = newClients(cfg, c.connections, leaseTimeout, c.clock.wrap); err != nil {
 		return nil, err
 	}
 	caughtUp := func() { c.listener.CaughtUp() }

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/transport"
 )
 
 // ErrNoCluster says that no cluster is configured anywhere.
@@ -29,8 +30,19 @@ func LoadConfig(kubeconfig, context, version string) (*rest.Config, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the kubeconfig can't be used: %w", err)
 	}
+	freshToken(cfg)
 	cfg.UserAgent = "webservice-controller/" + version + " (" + runtime.GOOS + "/" + runtime.GOARCH + ")"
 	return cfg, nil
+}
+
+// freshToken has the token read from its file again once the server doesn't know it
+// any more, and not only once a minute: a token may be replaced before it ends.
+func freshToken(cfg *rest.Config) {
+	if cfg.BearerTokenFile == "" {
+		return
+	}
+	cfg.Wrap(transport.ResettableTokenSourceWrapTransport(transport.NewCachedFileTokenSource(cfg.BearerTokenFile)))
+	cfg.BearerToken, cfg.BearerTokenFile = "", ""
 }
 
 // Namespace is the one that the kubeconfig's context works in, as kubectl has it;

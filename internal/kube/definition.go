@@ -84,10 +84,6 @@ func (c *Cluster) crd() plan.CRD {
 	return plan.CRD{Ready: true, Missing: crd.missing}
 }
 
-// ErrUnanswered is the cluster's state until the API server has answered for the first
-// time.
-var ErrUnanswered = errors.New("the API server hasn't answered yet")
-
 const crdTerminating = "the CRD " + v1.CRDName + " is being deleted"
 
 // unserved says why WebServices can't be read; nil where they can.
@@ -95,7 +91,7 @@ func (c *Cluster) unserved(crd crdState) error {
 	switch {
 	case forbidden(c.health.err(watchCRD)):
 	case !c.crds.ready():
-		return ErrUnanswered
+		return ErrNoAnswer
 	case crd.uid == "" && c.opts.InstallCRD:
 		return errors.New("the CRD " + v1.CRDName + " isn't there yet")
 	case crd.uid == "":

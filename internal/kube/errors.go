@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -44,6 +45,14 @@ const namespaceMissing = "the namespace doesn't exist"
 // unreachable: nothing answered, or nothing that speaks our language.
 const unreachable = "the API server can't be reached"
 
+// ErrNoAnswer says that the API server takes requests, or seems to, and that no
+// answer has come. Where nobody listens at all the error is a syscall.ECONNREFUSED.
+// errors.Is tells the two apart in whatever Cluster and Reader return.
+var ErrNoAnswer = errors.New("the API server hasn't answered yet")
+
+// noAnswer is the same of one request.
+const noAnswer = "it gives no answer"
+
 // watchError says why a watch doesn't work, without the address that was asked
 // for: it is long, and its parameters differ from one time to the next.
 type watchError struct{ err error }
@@ -69,12 +78,12 @@ func (e *watchError) Error() string {
 func said(err error) string {
 	if request, ok := errors.AsType[*url.Error](err); ok {
 		if request.Timeout() {
-			return "it gives no answer"
+			return noAnswer
 		}
 		return request.Err.Error()
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return "it gives no answer"
+		return noAnswer
 	}
 	if status, ok := errors.AsType[*apierrors.StatusError](err); ok {
 		return status.ErrStatus.Message
@@ -83,6 +92,14 @@ func said(err error) string {
 }
 
 func (e *watchError) Unwrap() error { return e.err }
+
+// Is makes one that got no answer an ErrNoAnswer.
+func (e *watchError) Is(target error) bool { return target == ErrNoAnswer && unanswered(e.err) }
+
+// unanswered says whether a request failed since no answer came in time.
+func unanswered(err error) bool {
+	return errors.Is(err, ErrNoAnswer) || errors.Is(err, context.DeadlineExceeded) || utilnet.IsTimeout(err)
+}
 
 func classOf(s *metav1.Status) (plan.FailureClass, string) {
 	switch {

@@ -7,8 +7,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"labhub.io/webservice-controller/internal/plan"
 )
@@ -59,7 +58,7 @@ func (l *LazyLease) acquire(ctx context.Context) error {
 	holding, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	l.cancel = cancel
 	l.hold.Go(func() {
-		_ = l.lease.Hold(holding, func(leading context.Context) { <-leading.Done() })
+		l.lease.Hold(holding, func(leading context.Context) { <-leading.Done() })
 	})
 	began := time.Now()
 	again := time.NewTicker(retryPeriod)
@@ -79,39 +78,38 @@ func (l *LazyLease) acquire(ctx context.Context) error {
 }
 
 // obstacle is why the lease can't be ours soon: it is another's who renews it,
-// or we may not have it. It is nil where it can. It looks for itself: the lock is
-// the elector's, whose updates rest on what the elector has seen.
+// or we may not have it. It is nil where it can. It looks for itself: what Hold has
+// seen is what its writes rest on.
 func (l *Lease) obstacle(ctx context.Context, began time.Time) error {
-	lease, err := l.read(ctx)
+	lease, err := l.object.client.Get(ctx, l.object.name, metav1.GetOptions{})
 	if err == nil {
 		err = l.refusal()
 	}
 	if err != nil {
 		return l.denied(err)
 	}
-	record := resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec)
-	if record.HolderIdentity == "" || record.HolderIdentity == l.identity {
+	holder := leaseHolder(lease)
+	if holder == "" || holder == l.identity {
 		return nil
 	}
-	// By its own clock, which need not be ours: after the time that the elector
-	// waits for one that isn't renewed, it is clear that this one is.
-	over := time.Since(record.RenewTime.Time) >= time.Duration(record.LeaseDurationSeconds)*time.Second
+	// By its own clock, which need not be ours: after the time that one waits for a
+	// lease that isn't renewed, it is clear that this one is.
+	over := time.Since(renewedAt(lease)) >= lasts(lease)
 	if over && time.Since(began) < leaseDuration+2*retryPeriod {
 		return nil
 	}
-	return &HeldError{Lease: l.lock.Describe(), Holder: record.HolderIdentity}
+	return &HeldError{Lease: l.object.String(), Holder: holder}
 }
 
 // denied is err where it says that we may not have the lease. Others pass.
 func (l *Lease) denied(err error) error {
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
-		return fmt.Errorf("the lease %s can't be taken: %w", l.lock.Describe(), err)
+		return fmt.Errorf("the lease %s can't be taken: %w", l.object.String(), err)
 	}
 	return nil
 }
 
-// TakenOver is when the lease was taken from another holder that had not released
-// it; zero where it wasn't. It is known when Check lets a write through.
+// TakenOver is as that of Lease. It is known when Check lets a write through.
 func (l *LazyLease) TakenOver() time.Time { return l.lease.TakenOver() }
 
 // Close releases the lease if it was taken.

@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 
 	"labhub.io/webservice-controller/internal/labtest"
 	"labhub.io/webservice-controller/internal/plan"
+	"labhub.io/webservice-controller/manifests"
 )
 
 const leaseNamespace = "webservice-controller"
@@ -29,9 +31,7 @@ func contender(t *testing.T, c *Cluster, identity string) (lease *Lease, stop fu
 	t.Helper()
 	lease = c.NewLease(leaseNamespace, leaseName(t), identity, func() {})
 	stop = background(t, func(ctx context.Context) {
-		if err := lease.Hold(ctx, func(leading context.Context) { <-leading.Done() }); err != nil {
-			t.Error(err)
-		}
+		lease.Hold(ctx, func(leading context.Context) { <-leading.Done() })
 	})
 	return lease, stop
 }
@@ -99,7 +99,9 @@ func TestLeaseHandedOver(t *testing.T) {
 	if err := one.Check(t.Context()); !isNotWriter(err) {
 		t.Errorf("the one that stopped may write: %v", err)
 	}
+	released := time.Now()
 	leads(t, other, 5*time.Second)
+	t.Logf("taken %s after the release", time.Since(released).Round(time.Millisecond))
 	if at := other.TakenOver(); !at.IsZero() {
 		t.Errorf("a lease that was released counts as taken over at %v", at)
 	}
@@ -115,7 +117,7 @@ func TestLeaseOfTheDead(t *testing.T) {
 		least, most time.Duration
 	}{
 		{"of its own", "pod-a_1", 0, 4 * time.Second},
-		{"of another", "pod-b_2", leaseDuration - 2*time.Second, leaseDuration + 3*retryPeriod},
+		{"of another", "pod-b_2", leaseDuration - 2*time.Second, leaseDuration + 2*standbyPeriod + time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -147,12 +149,16 @@ func TestRenewalsBlocked(t *testing.T) {
 	proxy.Set(labtest.When(func(r *http.Request) bool {
 		return labtest.IsWrite(r) && strings.Contains(r.URL.Path, "/leases")
 	}, labtest.Abort()))
-	began := time.Now()
+	began, before := time.Now(), one.TakenOver()
 	labtest.Eventually(t, 2*renewDeadline, func() error {
-		if one.Check(t.Context()) == nil {
-			return errors.New("it may still write")
+		trouble := cut.health.first()
+		if one.Check(t.Context()) != nil {
+			return nil
 		}
-		return nil
+		if trouble != nil {
+			t.Fatalf("the server answers, and the lease is ours still: %v", trouble)
+		}
+		return errors.New("it may still write")
 	})
 	took := time.Since(began)
 	t.Logf("no write is begun after %v", took.Round(100*time.Millisecond))
@@ -169,7 +175,7 @@ func TestRenewalsBlocked(t *testing.T) {
 	if one.Check(t.Context()) == nil {
 		t.Error("both may write")
 	}
-	if !one.TakenOver().IsZero() || other.TakenOver().IsZero() {
+	if one.TakenOver() != before || other.TakenOver().Before(began) {
 		t.Errorf("taken over by the first at %v, by the other at %v", one.TakenOver(), other.TakenOver())
 	}
 	proxy.Set(nil)
@@ -179,6 +185,32 @@ func TestRenewalsBlocked(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestClaimsBlocked: who can't claim a lease that is free says why, and no more once
+// another has it: standing by, it has nothing to write.
+func TestClaimsBlocked(t *testing.T) {
+	account := shipped(t)
+	shared.Apply(t, manifests.CRD())
+	t.Parallel()
+	proxy := labtest.NewProxy(t, shared)
+	blocked := connect(t, proxy.Kubeconfig(t, account))
+	background(t, func(ctx context.Context) { blocked.Run(ctx, &deaf{}, allowed) })
+	labtest.Eventually(t, recovery, blocked.State)
+	proxy.Set(labtest.When(labtest.IsWrite, labtest.Respond(http.StatusInternalServerError, metav1.StatusReasonInternalError)))
+	one, _ := contender(t, blocked, "pod-a_1")
+	labtest.Eventually(t, recovery, func() error {
+		if err := blocked.State(); err == nil || !strings.Contains(err.Error(), "the API server has failed") {
+			return fmt.Errorf("the state is %w", err)
+		}
+		return nil
+	})
+	other, _ := contender(t, connect(t, account), "pod-b_2")
+	leads(t, other, recovery)
+	labtest.Eventually(t, recovery, blocked.State)
+	if one.Leading() || one.Holder() != "pod-b_2" {
+		t.Errorf("leading %t, holder %s", one.Leading(), one.Holder())
+	}
 }
 
 // TestLazyLease is taken before the first write, not at all without one, and

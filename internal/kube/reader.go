@@ -43,7 +43,7 @@ type Reader struct {
 // NewReader makes a Reader. Nothing is sent yet. patience is how long it waits for a
 // first answer, and for each further one.
 func NewReader(cfg *rest.Config, patience time.Duration) (*Reader, error) {
-	c, err := newClients(cfg, patience)
+	c, err := newClients(cfg, newConnections(cfg), patience)
 	if err != nil {
 		return nil, err
 	}

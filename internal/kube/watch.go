@@ -28,10 +28,12 @@ const (
 	retryForbidden = 30 * time.Second
 	// patience is how often it is asked for before that.
 	patience = 5
+	// retryJitter keeps those that failed together from coming back together.
+	retryJitter = 0.2
 )
 
 func retryBackoff() wait.Backoff {
-	return wait.Backoff{Duration: retryFirst, Factor: 2, Jitter: 0.2, Steps: 20, Cap: retryMost}
+	return wait.Backoff{Duration: retryFirst, Factor: 2, Jitter: retryJitter, Steps: 20, Cap: retryMost}
 }
 
 // client is what the clients of all resources have in common.
@@ -107,11 +109,12 @@ func (w *watcher) run(ctx context.Context) {
 		} else if refusals > patience {
 			wait = retryForbidden
 		}
-		w.rest(ctx, wait)
+		pause(ctx, wait)
 	}
 }
 
-func (w *watcher) rest(ctx context.Context, d time.Duration) {
+// pause waits for so long, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -41,7 +41,11 @@ func keptID(path string) (string, error) {
 		return id, nil
 	}
 	id := newID()
-	return id, replaceFile(path, func(w io.Writer) error {
+	return id, writeID(filepath.Dir(path), id)
+}
+
+func writeID(dir, id string) error {
+	return replaceFile(filepath.Join(dir, identityName), func(w io.Writer) error {
 		_, err := io.WriteString(w, id+"\n")
 		return err
 	})

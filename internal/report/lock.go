@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -72,6 +73,13 @@ func samePath(file *os.File) bool {
 	}
 	named, err := os.Stat(file.Name())
 	return err == nil && os.SameFile(locked, named)
+}
+
+// isLost says whether the file that is locked isn't at its path any more. Where that
+// can't be seen, it is taken to be.
+func isLost(file *os.File) bool {
+	_, err := os.Stat(file.Name())
+	return errors.Is(err, fs.ErrNotExist) || err == nil && !samePath(file)
 }
 
 func writePID(file *os.File) error {

@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"os"
+	"strings"
 )
 
 // Out is the out directory in the hands of this process: no other one that
@@ -52,6 +53,28 @@ func (o *Out) Dir() string { return o.dir }
 // "_", and a random id that the directory keeps, so that a restart is
 // recognised. It doesn't change while the directory is open.
 func (o *Out) Identity() string { return o.identity }
+
+// Retake makes the directory anew where somebody has removed it, or put another in
+// its place, and locks it; else it does nothing. Only then is made true. The identity
+// stays what it was. Call it before what is written with the lock in mind, and not
+// while Close runs. Errors: *LockedError when another process was faster,
+// *WriteError otherwise.
+func (o *Out) Retake() (made bool, err error) {
+	if o.lock == nil || !isLost(o.lock) {
+		return false, nil
+	}
+	fresh, err := OpenOut(o.dir)
+	if err != nil {
+		return false, err
+	}
+	if err := writeID(o.dir, o.identity[strings.LastIndexByte(o.identity, '_')+1:]); err != nil {
+		return false, errors.Join(err, fresh.Close())
+	}
+	lost := o.lock
+	o.lock = fresh.lock
+	_ = lost.Close() // it locks a file that nobody can find
+	return true, nil
+}
 
 // Close lets go of the directory. A second call does nothing.
 func (o *Out) Close() error {

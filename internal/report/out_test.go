@@ -151,6 +151,83 @@ func TestLockOfARemovedDirectory(t *testing.T) {
 	open(t, dir)
 }
 
+// A directory that goes while it is ours is made anew, and ours again.
+func TestRetake(t *testing.T) {
+	for name, goes := range map[string]func(dir string) error{
+		"removed":               os.RemoveAll,
+		"the lock alone":        func(dir string) error { return os.Remove(filepath.Join(dir, ".lock")) },
+		"moved away":            func(dir string) error { return os.Rename(dir, dir+".old") },
+		"emptied and made anew": func(dir string) error { return errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "a", "out")
+			out := open(t, dir)
+			identity := out.Identity()
+			if made, err := out.Retake(); made || err != nil {
+				t.Fatalf("nothing has gone: %t, %v", made, err)
+			}
+			if err := goes(dir); err != nil {
+				t.Fatal(err)
+			}
+			if made, err := out.Retake(); !made || err != nil {
+				t.Fatalf("made anew: %t, %v", made, err)
+			}
+			_, err := report.OpenOut(dir)
+			var locked *report.LockedError
+			if !errors.As(err, &locked) || locked.PID != os.Getpid() {
+				t.Errorf("error %v, want our own lock", err)
+			}
+			if err := out.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if got := open(t, dir).Identity(); got != identity || out.Identity() != identity {
+				t.Errorf("identity %s, then %s, was %s", out.Identity(), got, identity)
+			}
+		})
+	}
+}
+
+// Where another process was faster, the directory is that one's.
+func TestRetakeTooLate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	out := open(t, dir)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	other := open(t, dir)
+	for range 2 {
+		var locked *report.LockedError
+		if made, err := out.Retake(); made || !errors.As(err, &locked) {
+			t.Fatalf("%t, %v", made, err)
+		}
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if made, err := out.Retake(); !made || err != nil {
+		t.Errorf("the other one has gone: %t, %v", made, err)
+	}
+}
+
+// What can't be made anew is said, and tried again.
+func TestRetakeFails(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "out")
+	out := open(t, dir)
+	above := filepath.Dir(dir)
+	if err := errors.Join(os.RemoveAll(above), os.WriteFile(above, nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if made, err := out.Retake(); made || err != nil {
+		t.Errorf("it can't be seen what is there: %t, %v", made, err)
+	}
+	if err := os.Remove(above); err != nil {
+		t.Fatal(err)
+	}
+	if made, err := out.Retake(); !made || err != nil {
+		t.Errorf("%t, %v", made, err)
+	}
+}
+
 func TestOpenOutFails(t *testing.T) {
 	base := t.TempDir()
 	file := filepath.Join(base, "file")

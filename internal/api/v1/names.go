@@ -37,6 +37,9 @@ const (
 	// CRDVersionAnnotation is on the CRD: a whole number that grows whenever the
 	// schema changes, by which an older one is recognised.
 	CRDVersionAnnotation = Prefix + "crd-version"
+	// TakenOverAnnotation is on the Lease of a source: when it was last taken from a
+	// holder that hadn't released it, in RFC 3339, by the API server's clock.
+	TakenOverAnnotation = Prefix + "taken-over"
 	// Disabled is the only value of PruneAnnotation and ReconcileAnnotation.
 	Disabled = "disabled"
 
