@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"labhub.io/webservice-controller/internal/engine"
-	"labhub.io/webservice-controller/internal/kube"
 	"labhub.io/webservice-controller/internal/report"
 	"labhub.io/webservice-controller/internal/term"
 )
@@ -98,11 +96,7 @@ func interrupted(ctx context.Context, err error) error {
 
 // verdict is the error in which the outcome ends, with its exit code.
 func verdict(o *engine.Outcome) error {
-	waitingFor := o.WaitingFor
-	if o.Source == nil && unreached(o.Cluster) {
-		waitingFor += "; " + checkServer
-	}
-	why := advised(errors.New("not converged: "+waitingFor), o.Command)
+	why := advised(errors.New("not converged: "+o.WaitingFor), o.Command)
 	switch {
 	case o.Fatal != nil:
 		return failed(o.Fatal)
@@ -154,14 +148,6 @@ func saysWhatIsHeld(o *engine.Outcome) bool {
 		return o.Command != ""
 	}
 	return o.Problems == 0
-}
-
-// checkServer is what to do where nothing answers at all.
-const checkServer = "check that it runs, and that the kubeconfig names it"
-
-// unreached says whether there is nobody who answers.
-func unreached(err error) bool {
-	return errors.Is(err, kube.ErrNoAnswer) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // isDenied says whether the cluster won't let us do our work: waiting doesn't

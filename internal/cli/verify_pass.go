@@ -36,11 +36,7 @@ func (v *verification) firstPass(ctx context.Context) (rest, err error) {
 	rest = verdict(&outcome)
 	switch {
 	case outcome.Cluster != nil && outcome.Fatal == nil && outcome.Source == nil:
-		why := outcome.WaitingFor
-		if unreached(outcome.Cluster) {
-			why += "; " + checkServer
-		}
-		return nil, failed(fmt.Errorf("nothing can be verified: %s", why))
+		return nil, failed(fmt.Errorf("nothing can be verified: %s", outcome.WaitingFor))
 	case rest == nil, codeOf(rest) == exitInvalid, codeOf(rest) == exitHeld:
 		return rest, nil
 	}

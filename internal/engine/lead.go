@@ -134,6 +134,9 @@ func (e *Engine) prepare(ctx context.Context) {
 	for {
 		done, err := e.cluster.Prepare(ctx)
 		e.logPrepared(done)
+		if err != nil && ctx.Err() != nil {
+			return // we are stopping: that cut it off
+		}
 		if e.noteState(err) {
 			served = time.After(crdLag)
 		}

@@ -48,7 +48,10 @@ const unreachable = "the API server can't be reached"
 // ErrNoAnswer says that the API server takes requests, or seems to, and that no
 // answer has come. Where nobody listens at all the error is a syscall.ECONNREFUSED.
 // errors.Is tells the two apart in whatever Cluster and Reader return.
-var ErrNoAnswer = errors.New("the API server hasn't answered yet")
+var ErrNoAnswer = errors.New("the API server hasn't answered yet; " + checkServer)
+
+// checkServer is what to do where nothing answers.
+const checkServer = "check that it runs, and that the kubeconfig names it"
 
 // noAnswer is the same of one request.
 const noAnswer = "it gives no answer"
@@ -69,7 +72,7 @@ func (e *watchError) Error() string {
 	case apierrors.IsUnauthorized(e.err):
 		return phrase + ": " + said(e.err) + "; check the credentials in the kubeconfig"
 	case phrase == unreachable:
-		return phrase + ": " + said(e.err) + "; check that it runs, and that the kubeconfig names it"
+		return phrase + ": " + said(e.err) + "; " + checkServer
 	}
 	return phrase + ": " + said(e.err)
 }

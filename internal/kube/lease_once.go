@@ -103,7 +103,10 @@ func (l *Lease) obstacle(ctx context.Context, began time.Time) error {
 
 // denied is err where it says that we may not have the lease. Others pass.
 func (l *Lease) denied(err error) error {
-	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+	if apierrors.IsForbidden(err) {
+		return fmt.Errorf("the lease %s can't be taken: %w; the right to it counts in one namespace alone: name that with --lease-namespace", l.object.String(), err)
+	}
+	if apierrors.IsUnauthorized(err) {
 		return fmt.Errorf("the lease %s can't be taken: %w", l.object.String(), err)
 	}
 	return nil
