@@ -265,6 +265,7 @@ func (a *app) listen(ctx context.Context) error {
 	var taken *net.OpError
 	switch {
 	case err == nil:
+		server.Show(a.engine)
 		a.web = server
 		a.log.Info("serving http", "addr", server.Addr())
 		return nil

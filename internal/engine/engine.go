@@ -74,6 +74,8 @@ type Engine struct {
 	over bool
 	// prepared is the last error of Prepare.
 	prepared error
+	// history is what the last cycles came to.
+	history history
 	// settled is closed and made anew whenever something changes that Wait waits for.
 	settled chan struct{}
 }
@@ -87,6 +89,7 @@ type account struct {
 	reads, writes     int64 // the counters when the cycle began
 	sentReads         int64 // what the cycle has sent, once it has ended
 	sentWrites        int64
+	healed            int // objects
 }
 
 // New makes an engine that stands by until Lead is called.
@@ -213,6 +216,7 @@ func (e *Engine) settle() {
 	reads, writes := e.cluster.Requests()
 	e.current.finished = time.Now()
 	e.current.sentReads, e.current.sentWrites = reads-e.current.reads, writes-e.current.writes
+	e.noteCycle()
 	e.tellHold()
 	signal(e.question)
 	e.tellChange()

@@ -28,6 +28,7 @@ func (e *Engine) Publishing(ctx context.Context) {
 			r := e.Report()
 			e.opts.Publish(r)
 			p.wrote(now, r.Converged)
+			e.noteConverged(now, r.Converged)
 			wait = p.wait(now, lasting, r.Converged)
 		}
 		timer.Reset(wait)

@@ -184,6 +184,7 @@ func (e *Engine) rest(r *run, d *plan.Decision) {
 		d.After = e.recheck(r, d, standing)
 	default:
 		it.failures, it.memory = 0, nil
+		it.good.note(&r.in)
 	}
 	if d.Action == plan.Requeue {
 		it.due = time.Now().Add(d.After)
@@ -304,6 +305,7 @@ func (e *Engine) close(r *run, standing cycle.Standing) {
 		it.generation, it.observed = r.in.Live.Generation, r.in.Live.Status.ObservedGeneration
 	}
 	it.listed = e.lists(&r.in)
+	it.noteVerdict()
 	if e.ledger.moved {
 		e.review(report.TriggerCluster, false)
 	}
@@ -381,6 +383,7 @@ func (e *Engine) noteWrite(r *run, d *plan.Decision) {
 	defer e.mu.Unlock()
 	e.ledger.touch(r.key)
 	e.noteContest(r, d)
+	e.noteStep(r, d)
 	if d.Target != plan.Namespace && (!r.it.wrote || d.Step.Kind == plan.StepDelete) {
 		r.it.wrote, r.it.first = true, written{action: d.Action, reason: d.Reason, target: d.Target}
 	}

@@ -1,0 +1,72 @@
+package plan
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const childWritten = `{"f:data":{".":{},"f:image":{},"f:replicas":{},"f:tier":{}},"f:metadata":{` +
+	`"f:labels":{".":{},"f:app.kubernetes.io/managed-by":{}},"f:ownerReferences":{".":{},"k:{\"uid\":\"u1\"}":{}}}}`
+
+func TestOwnersOfChild(t *testing.T) {
+	t.Parallel()
+	const ours = "webservice-controller"
+	all := ChildOwners{Image: ours, Replicas: ours, Tier: ours, Label: ours, Controller: ours}
+	edited := all
+	edited.Image = ours + ", kubectl-edit"
+	for _, c := range []struct {
+		name    string
+		entries []metav1.ManagedFieldsEntry
+		want    ChildOwners
+	}{
+		{"nobody", nil, ChildOwners{}},
+		{"we alone", []metav1.ManagedFieldsEntry{entry(ours, "Update", "", childWritten)}, all},
+		{"somebody else too", []metav1.ManagedFieldsEntry{
+			entry(ours, "Update", "", childWritten), entry("kubectl-edit", "Update", "", `{"f:data":{"f:image":{}}}`),
+		}, edited},
+		{"one manager in two ways", []metav1.ManagedFieldsEntry{
+			entry(ours, "Update", "", childWritten), entry(ours, "Apply", "", `{"f:data":{"f:tier":{}}}`),
+		}, all},
+		{"one whose name is a part of another's", []metav1.ManagedFieldsEntry{
+			entry("kubectl-edit", "Update", "", `{"f:data":{"f:tier":{}}}`), entry("kubectl", "Update", "", `{"f:data":{"f:tier":{}}}`),
+		}, ChildOwners{Tier: "kubectl-edit, kubectl"}},
+		{"an entry that can't be read", []metav1.ManagedFieldsEntry{entry("odd", "Update", "", `{"f:data":`), {Manager: "odd"}}, ChildOwners{}},
+	} {
+		if got := OwnersOfChild(c.entries).Record(); got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestStatusOwners(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fields string
+		want   StatusOwners
+	}{
+		"ours":                  {statusWritten, StatusOwners{Replicas: "m", Ready: "m"}},
+		"another condition":     {`{"f:status":{"f:conditions":{".":{},"k:{\"type\":\"Healthy\"}":{}}}}`, StatusOwners{}},
+		"a list without keys":   {`{"f:status":{"f:conditions":{},"f:observedGeneration":{}}}`, StatusOwners{ObservedGeneration: "m", Ready: "m"}},
+		"what can't be read":    {`{"f:status":[]}`, StatusOwners{}},
+		"nothing of the status": {`{"f:metadata":{}}`, StatusOwners{}},
+	} {
+		var got StatusOwners
+		got.add([]byte(c.fields), "m")
+		if got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// Objects that are managed alike share one record.
+func TestOwnersAreShared(t *testing.T) {
+	t.Parallel()
+	entries := []metav1.ManagedFieldsEntry{entry("m", "Update", "", childWritten)}
+	if OwnersOfChild(entries) != OwnersOfChild(entries) {
+		t.Error("two records of the same owners")
+	}
+	if got := (Owners[StatusOwners]{}).Record(); got != (StatusOwners{}) {
+		t.Errorf("of nobody: %+v", got)
+	}
+}
