@@ -71,9 +71,13 @@ function showTools() {
   tools.show(place, tally(store.list), store.list.length);
 }
 
+let writing = 0;
+
 function look(change) {
   Object.assign(place, change);
-  places.write(place);
+  // Browsers don't take an address at every key that is pressed.
+  clearTimeout(writing);
+  writing = setTimeout(() => places.write(place), 300);
   showRows();
   showTools();
 }
@@ -110,6 +114,7 @@ function aside() {
 let version = '';
 
 function take(frame) {
+  const first = store.report === null;
   const changed = store.apply(frame);
   summary.show(store);
   notices.show(store);
@@ -119,6 +124,7 @@ function take(frame) {
     showTools();
     if (detail.key !== '' && (changed === null || changed.has(detail.key))) detail.refresh(store.rows.get(detail.key));
   }
+  if (first && detail.key !== '') detail.reveal();
   version ||= frame.report.controller_version;
   if (frame.report.controller_version !== version) link.outdated(frame.report.controller_version);
 }

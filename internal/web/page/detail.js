@@ -38,8 +38,16 @@ export class Detail {
       this.#host.append(el('section', { class: 'detail', 'aria-labelledby': 'detail-title' }, el('header', {}, this.#title, close), this.#body));
     }
     this.#render();
-    if (focus) this.#title.focus({ preventScroll: true });
+    if (focus) {
+      this.#title.focus({ preventScroll: true });
+      this.reveal();
+    }
     this.#fetch();
+  }
+
+  /** Brings the object in sight, with room for what is yet to come of it. */
+  reveal() {
+    if (this.#host.getBoundingClientRect().top > innerHeight * 0.4) this.#host.scrollIntoView();
   }
 
   /** Takes over that what the table has of the object has changed. */
@@ -126,7 +134,7 @@ function fields(o) {
 
 function fieldRow(f) {
   return el('tr', { role: 'row', class: f.differs ? 'differs' : '' },
-    el('th', { role: 'rowheader', scope: 'row' }, breakable(visible(f.path)), f.differs ? el('span', { class: 'mark' }, ' differs') : null),
+    el('th', { role: 'rowheader', scope: 'row', 'aria-label': visible(f.path) + (f.differs ? ' differs' : '') }, breakable(visible(f.path)), f.differs ? el('span', { class: 'mark' }, ' differs') : null),
     el('td', { role: 'cell', 'data-label': 'Should be' }, value(f.desired, 'not stated')),
     el('td', { role: 'cell', 'data-label': 'Is' }, value(f.actual, 'not there')),
     el('td', { role: 'cell', 'data-label': 'Owned by' }, f.owners.length > 0 ? visible(f.owners.join(', ')) : el('span', { class: 'dim' }, 'nobody')));
@@ -136,7 +144,7 @@ function value(text, none) {
   return text === null ? el('span', { class: 'dim' }, none) : el('code', {}, visible(text) || '""');
 }
 
-// A path may be broken where a reader would pause.
+// A path may be broken where a reader would pause. Screen readers would do so aloud.
 function breakable(path) {
   const out = el('code');
   for (const part of path.split(/(?<=[./[])/)) out.append(part, el('wbr'));

@@ -48,7 +48,8 @@ export class Link {
 
   /** Says that another version of the controller answers, whose page may be another. */
   outdated(version) {
-    this.#lost.dataset.why = '';
+    if (this.#lost.dataset.why === 'outdated' && !this.#lost.hidden) return;
+    this.#lost.dataset.why = 'outdated';
     this.#lost.replaceChildren(
       el('p', {}, `${sentence('the controller')} is another version now: ${visible(version)}. `),
       button('Load its page', {}, () => location.reload()));

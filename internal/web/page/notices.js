@@ -47,7 +47,7 @@ export class Notices {
     const line = (p) => el('li', {},
       el('code', { class: 'place' }, visible(where(p))),
       el('span', { class: 'message' }, visible(p.message)));
-    return this.#section(id, id === 'problems' ? 'failing' : 'waiting', title, places, line, null);
+    return this.#section(id, id === 'problems' ? 'failing' : 'warning', title, places, line, null);
   }
 
   #section(id, sign, title, all, line, remedy) {

@@ -64,7 +64,7 @@ export class Summary {
 function facts(r) {
   const s = r.source;
   return [
-    fact('Source', el('code', {}, visible(s.path)), ` as ${visible(s.name)}`),
+    fact('Source', el('code', {}, visible(s.path)), `, named ${visible(s.name)}`),
     fact('Revision', s.revision ? el('code', { title: s.revision }, visible(s.revision.slice(0, 12))) : 'no git revision'),
     fact('Files', `${count(s.files, 'file')}, ${count(s.objects, 'WebService')}`, s.skipped > 0 ? `, ${s.skipped} of other kinds` : null),
     fact('Last scan', s.last_scan ? since(Date.parse(s.last_scan)) : 'none yet', `, one at least every ${span(s.scan_interval_seconds)}`),
