@@ -1,16 +1,20 @@
 package e2e
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"regexp"
 	"slices"
 	"testing"
 	"time"
 
+	v1 "labhub.io/webservice-controller/internal/api/v1"
 	"labhub.io/webservice-controller/internal/browser"
 	"labhub.io/webservice-controller/internal/labtest"
+	"labhub.io/webservice-controller/internal/report"
 )
 
 const (
@@ -62,6 +66,7 @@ func TestThePageFollowsFilesAndCluster(t *testing.T) {
 	p.Says(pageLimit, "#why", "4 WebServices are as the files say")
 	p.Says(pageLimit, ".detail", "nginx:1")
 	began := browser.Eval[float64](p, "performance.timeOrigin")
+	d.owns("checkout")
 
 	var took []time.Duration
 	for i := range 5 {
@@ -102,6 +107,30 @@ func TestThePageFollowsFilesAndCluster(t *testing.T) {
 		t.Error("the page was loaded again")
 	}
 	p.Silent()
+}
+
+// owns: of an object that nobody else has touched, every field that should have a value
+// has it, and is the controller's own.
+func (d *daemon) owns(name string) {
+	d.Helper()
+	var o report.Object
+	code, body := d.get("/api/objects/" + d.namespace + "/" + name)
+	if err := json.Unmarshal([]byte(body), &o); code != http.StatusOK || err != nil {
+		d.Fatalf("%d %s, %v", code, body, err)
+	}
+	seen := 0
+	for _, f := range o.Fields {
+		if f.Desired == nil {
+			continue
+		}
+		seen++
+		if f.Differs || !slices.Equal(f.Owners, []string{v1.Manager}) {
+			d.Errorf("%s of %s: differs %t, owned by %q", f.Path, f.Target, f.Differs, f.Owners)
+		}
+	}
+	if seen < 12 {
+		d.Errorf("%d fields should have a value: %s", seen, body)
+	}
 }
 
 // The page outlives the controller: it says that what it shows is old, and when there

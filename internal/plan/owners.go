@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"unique"
@@ -39,8 +40,24 @@ func (o Owners[T]) Record() T {
 	return o.handle.Value()
 }
 
+// What our own writes of a status and of a ConfigMap come to in managedFields, and the
+// most of all that comes along. There, nothing has to be parsed.
+const (
+	ownStatusFields = `{"f:status":{".":{},"f:conditions":{".":{},"k:{\"type\":\"Ready\"}":{".":{},"f:lastTransitionTime":{},"f:message":{},` +
+		`"f:observedGeneration":{},"f:reason":{},"f:status":{},"f:type":{}}},"f:observedGeneration":{},"f:replicas":{}}}`
+	// The uid of the owner follows.
+	ownChildFields = `{"f:data":{".":{},"f:image":{},"f:replicas":{},"f:tier":{}},"f:metadata":{"f:labels":{".":{},` +
+		`"f:app.kubernetes.io/managed-by":{}},"f:ownerReferences":{".":{},"k:{\"uid\":`
+)
+
 // add adds what an entry of the status subresource owns.
 func (o *StatusOwners) add(raw []byte, manager string) {
+	if string(raw) == ownStatusFields {
+		addOwner(&o.Replicas, true, manager)
+		addOwner(&o.ObservedGeneration, true, manager)
+		addOwner(&o.Ready, true, manager)
+		return
+	}
 	var set struct {
 		Status struct {
 			Replicas           *struct{}                  `json:"f:replicas"`
@@ -65,27 +82,35 @@ func (o *StatusOwners) add(raw []byte, manager string) {
 func OwnersOfChild(entries []metav1.ManagedFieldsEntry) Owners[ChildOwners] {
 	var o ChildOwners
 	for i := range entries {
-		e := &entries[i]
-		if e.FieldsV1 == nil {
-			continue
+		if e := &entries[i]; e.FieldsV1 != nil {
+			o.add(e.FieldsV1.GetRawBytes(), e.Manager)
 		}
-		var set struct {
-			Data     map[string]json.RawMessage `json:"f:data"`
-			Metadata struct {
-				Labels map[string]json.RawMessage `json:"f:labels"`
-				Owners json.RawMessage            `json:"f:ownerReferences"`
-			} `json:"f:metadata"`
-		}
-		if json.Unmarshal(e.FieldsV1.GetRawBytes(), &set) != nil {
-			continue
-		}
-		addOwner(&o.Image, has(set.Data, dataImage), e.Manager)
-		addOwner(&o.Replicas, has(set.Data, dataReplicas), e.Manager)
-		addOwner(&o.Tier, has(set.Data, dataTier), e.Manager)
-		addOwner(&o.Label, has(set.Metadata.Labels, v1.ManagedByLabel), e.Manager)
-		addOwner(&o.Controller, set.Metadata.Owners != nil, e.Manager)
 	}
 	return OwnersOf(o)
+}
+
+func (o *ChildOwners) add(raw []byte, manager string) {
+	if bytes.HasPrefix(raw, []byte(ownChildFields)) {
+		for _, field := range []*string{&o.Image, &o.Replicas, &o.Tier, &o.Label, &o.Controller} {
+			addOwner(field, true, manager)
+		}
+		return
+	}
+	var set struct {
+		Data     map[string]json.RawMessage `json:"f:data"`
+		Metadata struct {
+			Labels map[string]json.RawMessage `json:"f:labels"`
+			Owners json.RawMessage            `json:"f:ownerReferences"`
+		} `json:"f:metadata"`
+	}
+	if json.Unmarshal(raw, &set) != nil {
+		return
+	}
+	addOwner(&o.Image, has(set.Data, dataImage), manager)
+	addOwner(&o.Replicas, has(set.Data, dataReplicas), manager)
+	addOwner(&o.Tier, has(set.Data, dataTier), manager)
+	addOwner(&o.Label, has(set.Metadata.Labels, v1.ManagedByLabel), manager)
+	addOwner(&o.Controller, set.Metadata.Owners != nil, manager)
 }
 
 func has(members map[string]json.RawMessage, name string) bool {

@@ -70,3 +70,34 @@ func TestOwnersAreShared(t *testing.T) {
 		t.Errorf("of nobody: %+v", got)
 	}
 }
+
+// What is known without parsing is what parsing would find, also where somebody else
+// owns some of it; and it costs no memory.
+func TestOwnWritesNeedNoParsing(t *testing.T) {
+	child, status := ownChildFields+`\"u1\"}":{}}}}`, ownStatusFields
+	if child != childWritten {
+		t.Fatalf("not the same: %s", child)
+	}
+	for _, other := range []string{"", "kubectl-edit"} {
+		var quick, slow ChildOwners
+		var quickStatus, slowStatus StatusOwners
+		if other != "" {
+			quick.Image, slow.Image, quickStatus.Ready, slowStatus.Ready = other, other, other, other
+		}
+		quick.add([]byte(child), "m")
+		slow.add([]byte(" "+child), "m")
+		quickStatus.add([]byte(status), "m")
+		slowStatus.add([]byte(" "+status), "m")
+		if quick != slow || quickStatus != slowStatus || slow.Controller != "m" || slowStatus.ObservedGeneration != "m" {
+			t.Errorf("beside %q: %+v and %+v, %+v and %+v", other, quick, slow, quickStatus, slowStatus)
+		}
+	}
+	entries := []metav1.ManagedFieldsEntry{entry("m", "Update", "", child)}
+	before := OwnersOfChild(entries)
+	if n := testing.AllocsPerRun(100, func() { before = OwnersOfChild(entries) }); n > 1 {
+		t.Errorf("%v allocations", n)
+	}
+	if before.Record().Tier != "m" {
+		t.Errorf("%+v", before.Record())
+	}
+}
