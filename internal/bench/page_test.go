@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,31 +42,20 @@ func TestPagesCostLittle(t *testing.T) {
 	w := startWatched(t, cluster)
 	w.change(t) // everything is created
 	w.change(t)
-	var alone, watched, aloneCPU, watchedCPU []time.Duration
-	var memory []int64
-	ratio := 0.0
+	var alone, watched costs
 	for range tries {
 		for range rounds {
-			used := w.cpu(t)
-			alone = append(alone, w.change(t))
-			between := w.cpu(t)
-			watched = append(watched, w.changeWatched(t))
-			aloneCPU, watchedCPU = append(aloneCPU, between-used), append(watchedCPU, w.cpu(t)-between)
-			t.Logf("alone %v, watched %v; CPU %v, %v", alone[len(alone)-1], watched[len(watched)-1], aloneCPU[len(aloneCPU)-1], watchedCPU[len(watchedCPU)-1])
-			memory = append(memory, w.memory(t))
+			alone.add(w.measure(t, w.change))
+			watched.add(w.measure(t, w.changeWatched))
 		}
-		ratio = median(watched).Seconds() / median(alone).Seconds()
-		t.Logf("%d changes, medians of %d runs: %v with nobody looking, %v with %d pages: %.3f; memory %d, then %d MB",
-			objects, len(alone), median(alone).Round(time.Millisecond), median(watched).Round(time.Millisecond), pages, ratio,
-			memory[0]>>20, memory[len(memory)-1]>>20)
-		if ratio <= mostSlower {
+		if slower(t, &alone, &watched) == "" {
 			break
 		}
 	}
-	if ratio > mostSlower {
-		t.Errorf("with %d pages the work takes %.3f of the time, want at most %.2f", pages, ratio, mostSlower)
+	if what := slower(t, &alone, &watched); what != "" {
+		t.Error(what)
 	}
-	if grown := float64(memory[len(memory)-1]) / float64(memory[0]); grown > mostGrowth {
+	if grown := float64(watched.memory[len(watched.memory)-1]) / float64(watched.memory[0]); grown > mostGrowth {
 		t.Errorf("memory has grown to %.2f of what it was", grown)
 	}
 	p := browser.Start(t).Open("http://"+w.addr+"/", browser.Wide())
@@ -73,6 +63,48 @@ func TestPagesCostLittle(t *testing.T) {
 	w.changeWatched(t)
 	p.Says(time.Minute, ".rows", fmt.Sprintf("should be \"nginx:%d\"", w.round))
 	p.Silent()
+}
+
+// costs is what rounds took: time, the controller's use of processors, and the memory
+// that it had after.
+type costs struct {
+	took, cpu []time.Duration
+	memory    []int64
+}
+
+func (c *costs) add(took, cpu time.Duration, memory int64) {
+	c.took, c.cpu, c.memory = append(c.took, took), append(c.cpu, cpu), append(c.memory, memory)
+}
+
+// measure is one round.
+func (w *watchedRun) measure(t *testing.T, change func(*testing.T) time.Duration) (took, cpu time.Duration, memory int64) {
+	t.Helper()
+	before := w.cpu(t)
+	took = change(t)
+	return took, w.cpu(t) - before, w.memory(t)
+}
+
+// slower says by how much the pages slow the work down, if that is too much. What else
+// the machine does shows in time, and hardly in the use of processors. So the time may
+// be longer by as much more as rounds with nobody looking differ among themselves.
+func slower(t *testing.T, alone, watched *costs) string {
+	t.Helper()
+	sorted := slices.Sorted(slices.Values(alone.took))
+	noise := sorted[len(sorted)*3/4].Seconds()/sorted[len(sorted)/4].Seconds() - 1
+	inTime := median(watched.took).Seconds() / median(alone.took).Seconds()
+	inCPU := median(watched.cpu).Seconds() / median(alone.cpu).Seconds()
+	t.Logf("%d changes, medians of %d rounds: with nobody looking %v and %v of CPU, with %d pages %v and %v; "+
+		"in time %.3f, where the machine's noise is %.3f, in CPU %.3f; memory %d, then %d MB",
+		objects, len(alone.took), median(alone.took).Round(time.Millisecond), median(alone.cpu), pages,
+		median(watched.took).Round(time.Millisecond), median(watched.cpu), inTime, noise, inCPU,
+		watched.memory[0]>>20, watched.memory[len(watched.memory)-1]>>20)
+	switch {
+	case inCPU > mostSlower:
+		return fmt.Sprintf("with %d pages the controller uses %.3f of the CPU, want at most %.2f", pages, inCPU, mostSlower)
+	case inTime > mostSlower+noise:
+		return fmt.Sprintf("with %d pages the work takes %.3f of the time, want at most %.2f", pages, inTime, mostSlower+noise)
+	}
+	return ""
 }
 
 // watchedRun is a controller at work on files that change all at once.

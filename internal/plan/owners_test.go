@@ -63,7 +63,7 @@ func TestStatusOwners(t *testing.T) {
 func TestOwnersAreShared(t *testing.T) {
 	t.Parallel()
 	entries := []metav1.ManagedFieldsEntry{entry("m", "Update", "", childWritten)}
-	if OwnersOfChild(entries) != OwnersOfChild(entries) {
+	if one, other := OwnersOfChild(entries), OwnersOfChild(entries); one != other {
 		t.Error("two records of the same owners")
 	}
 	if got := (Owners[StatusOwners]{}).Record(); got != (StatusOwners{}) {

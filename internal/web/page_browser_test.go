@@ -135,7 +135,7 @@ func TestPageFollows(t *testing.T) {
 	r := troubled(30)
 	s.Publish(r)
 	p.Says(pageLimit, "#state", "Not converged")
-	p.Says(pageLimit, "#live", "Not converged. Waits for 1 failing object")
+	p.Says(pageLimit, "#live", "Not converged. Waiting for: 1 failing object")
 	p.Says(pageLimit, ".notice.problems", "crd-lab/checkout.yaml:7:10")
 	p.Says(pageLimit, ".notice.held", r.HeldCommand)
 	p.Click(".notice.held .command button")

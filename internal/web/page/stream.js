@@ -60,13 +60,14 @@ export function connect(url, on) {
 
   const run = async () => {
     clearTimeout(timer);
+    abort?.abort('again');
     const control = new AbortController();
     abort = control;
     let why = 'the connection has ended';
     try {
       why = await read(control) ?? why;
     } catch (error) {
-      if (control.signal.reason === 'paused') return;
+      if (control.signal.reason === 'paused' || control.signal.reason === 'again') return;
       why = control.signal.reason === 'silent' ? `nothing was heard for ${patience / 1000} s` : refused(error);
     }
     if (abort !== control) return; // another attempt has taken over

@@ -21,7 +21,7 @@ export function verdictOf(store) {
     return { sign: 'standby', state: 'Standing by', why: `${who}; this process takes over when that ends.` };
   }
   if (r.converged) return { sign: 'good', state: 'Converged', why: inOrder(r.summary) };
-  return { sign: waits(r.summary), state: 'Not converged', why: `Waits for ${visible(r.waiting_for ?? 'the cycle to end')}` };
+  return { sign: waits(r.summary), state: 'Not converged', why: sentence(visible(r.waiting_for ?? 'the cycle to end')), waits: true };
 }
 
 function inOrder(summary) {
@@ -40,22 +40,24 @@ export class Summary {
   #verdict = document.getElementById('verdict');
   #sign = document.getElementById('sign');
   #state = document.getElementById('state');
+  #waits = document.getElementById('waits');
   #why = document.getElementById('why');
   #facts = document.getElementById('facts');
   #live = document.getElementById('live');
   #said = '';
 
   show(store) {
-    const { sign, state, why } = verdictOf(store);
+    const { sign, state, why, waits: isWaiting = false } = verdictOf(store);
     setIcon(this.#sign, sign);
     this.#verdict.dataset.sign = sign;
     setText(this.#state, state);
     setText(this.#why, why);
+    this.#waits.hidden = !isWaiting;
     document.title = store.report ? `${state} · ${visible(store.report.source.name)}` : state;
     // Only a change of state is said aloud: what is waited for changes too often.
     if (this.#said !== state) {
       this.#said = state;
-      setText(this.#live, `${state}. ${why}`);
+      setText(this.#live, `${state}. ${isWaiting ? 'Waiting for: ' : ''}${why}`);
     }
     if (store.report) this.#facts.replaceChildren(...facts(store.report));
   }
