@@ -39,7 +39,8 @@ hint_when_converged() {
   until grep -qs '"converged": true' "$dir/out/reconcile-report.json"; do sleep 0.2; done
   cat <<TEXT
 
-The cluster is what desired/ says. Look at it from another terminal:
+The cluster is what desired/ says. Open the page at the address behind "serving http",
+or look from another terminal:
 
   bin/labcluster kubectl --kubeconfig $dir/kubeconfig get webservices -A
   bin/labcluster kubectl --kubeconfig $dir/kubeconfig get configmap checkout-desired -n crd-lab -o yaml

@@ -36,10 +36,6 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.subscribers.leave(sub, s.feed.end)
 	out := &events{w: w, control: http.NewResponseController(w)}
-	// The server's limits are for short answers. Each write here has its own.
-	if out.control.SetReadDeadline(time.Time{}) != nil {
-		return
-	}
 	seen := r.Header.Get("Last-Event-ID")
 	if since := r.URL.Query().Get("since"); since != "" {
 		seen = since
@@ -64,7 +60,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// events writes server-sent events.
+// events writes server-sent events. The server's limit is for short answers, so each
+// write has one of its own.
 type events struct {
 	w       http.ResponseWriter
 	control *http.ResponseController

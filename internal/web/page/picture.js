@@ -126,9 +126,10 @@ function diamond(x, y) {
   return svg('path', { class: 'healed', d: `M${x} ${y - 4}l4 4-4 4-4-4z` });
 }
 
+// What was before the first of both isn't known, so it isn't drawn.
 function begin(cycles, spans) {
   const times = [...cycles.slice(0, 1).map((c) => c.started), ...spans.slice(0, 1).map((s) => s.from)].map(Date.parse);
-  return Math.min(now() - 60_000, ...times);
+  return Math.min(now() - 1000, ...times);
 }
 
 function spansOf(spans, from) {

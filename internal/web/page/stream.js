@@ -10,6 +10,7 @@ export function parser(onEvent) {
   let parts = [];
   let last = '';
   return (chunk) => {
+    if (chunk === '') return;
     // Messages can be megabytes long: each piece is looked through once.
     let rest = chunk;
     if (last === '\n' && rest.startsWith('\n')) {
