@@ -20,7 +20,7 @@ LAB_SOURCES := $(shell find cmd/labcluster -name '*.go' -o -name 'go.*')
 
 CONTROLLER_GEN := go tool -modfile=tools/controller-gen/go.mod controller-gen
 
-.PHONY: help build demo test bench soak lint generate bin/webservice-controller
+.PHONY: help build demo test chromium bench soak lint generate bin/webservice-controller
 .PHONY: lint-format lint-generated lint-modules lint-code
 
 help: ## list the targets
@@ -42,7 +42,11 @@ bin/labcluster: $(LAB_SOURCES)
 demo: build ## start a control plane and the controller on desired/; Ctrl-C ends both
 	@hack/demo.sh
 
-test: build ## run every test; sets up what they need
+# A real browser is what the status page is tested in.
+chromium:
+	@hack/chromium.sh
+
+test: build chromium ## run every test; sets up what they need
 	go test -race -timeout 20m $$(go list ./... | grep -v -e /internal/bench -e /internal/e2e -e /internal/walk)
 	@# What runs the whole program has the machine to itself.
 	go test -race -p 1 -timeout 30m ./internal/e2e ./internal/walk
@@ -52,7 +56,7 @@ test: build ## run every test; sets up what they need
 	$(LAB) go test -timeout 20m ./...
 	$(PROMCHECK) go test -timeout 10m ./...
 
-bench: build ## measure speed and cost, against a bare loop and against bounds
+bench: build chromium ## measure speed and cost, against a bare loop and against bounds
 	go test -v -count=1 -timeout 20m ./internal/bench
 
 soak: build ## test what takes minutes: long outages, tokens that end, long fights, long walks; over an hour

@@ -38,6 +38,7 @@ func table() []row {
 
 		// For tests alone: no row names them.
 		{"internal/labtest", "internal/api/v1 manifests", "k8s.io/client-go k8s.io/api k8s.io/apimachinery sigs.k8s.io/yaml golang.org/x/sys"},
+		{"internal/browser", "", "github.com/chromedp/chromedp github.com/chromedp/cdproto"},
 		{"internal/arch", "", ""},
 		{"internal/e2e", "", ""},
 		{"internal/walk", "", ""},

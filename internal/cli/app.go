@@ -318,6 +318,7 @@ func (a *app) listen(ctx context.Context) error {
 	var taken *net.OpError
 	switch {
 	case err == nil:
+		server.Show(a.engine)
 		a.web = server
 		a.web.ServeMetrics(a.metrics.Handler(a.log))
 		a.log.Info("serving http", "addr", server.Addr())

@@ -79,6 +79,8 @@ type Engine struct {
 	prepared error
 	// eventsReported counts the events that reports have told of.
 	eventsReported int64
+	// history is what the last cycles came to.
+	history history
 	// settled is closed and made anew whenever something changes that Wait waits for.
 	settled chan struct{}
 }
@@ -92,6 +94,7 @@ type account struct {
 	reads, writes     int64 // the counters when the cycle began
 	sentReads         int64 // what the cycle has sent, once it has ended
 	sentWrites        int64
+	healed            int // objects
 }
 
 // New makes an engine that stands by until Lead is called.
@@ -224,6 +227,7 @@ func (e *Engine) settle() {
 	}
 	e.release()
 	e.observeCycle()
+	e.noteCycle()
 	signal(e.question)
 	e.tellChange()
 }

@@ -78,6 +78,11 @@ type item struct {
 	generation, observed int64
 
 	measured measured
+	// decisions are the last ones, good is how the object last stood as it should, and
+	// healed the last cycle in which it was brought back there.
+	decisions decisions
+	good      good
+	healed    int64
 }
 
 // backsOff: the object failed, and its next try isn't due yet.

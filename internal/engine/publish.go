@@ -29,6 +29,7 @@ func (e *Engine) Publishing(ctx context.Context) {
 		if wait <= 0 {
 			r := e.publish()
 			p.wrote(now, r.Converged)
+			e.noteConverged(now, r.Converged)
 			wait = p.wait(now, lasting, r.Converged)
 		}
 		timer.Reset(wait)

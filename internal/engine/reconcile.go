@@ -210,6 +210,7 @@ func (e *Engine) rest(r *run, d *plan.Decision) {
 	default:
 		it.failures, it.memory = 0, nil
 		e.observeDone(r, d)
+		it.good.note(&r.in)
 	}
 	if d.Action == plan.Requeue {
 		it.due = time.Now().Add(d.After)
@@ -346,6 +347,7 @@ func (e *Engine) close(r *run, standing cycle.Standing) {
 		it.generation, it.observed = r.in.Live.Generation, r.in.Live.Status.ObservedGeneration
 	}
 	it.listed = e.lists(&r.in)
+	it.noteVerdict()
 	if e.ledger.moved {
 		e.review(report.TriggerCluster, false)
 	}
@@ -426,6 +428,7 @@ func (e *Engine) noteWrite(r *run, d *plan.Decision) (first bool) {
 	e.noteContest(r, d)
 	first = !r.it.wrote
 	e.observeWrite(r, d)
+	e.noteStep(r, d)
 	if d.Target != plan.Namespace && (!r.it.wrote || d.Step.Kind == plan.StepDelete) {
 		r.it.wrote, r.it.first = true, written{action: d.Action, reason: d.Reason, target: d.Target}
 	}

@@ -42,6 +42,7 @@ func toChild(obj any) (plan.Child, error) {
 		Terminating:     cm.DeletionTimestamp != nil,
 		Immutable:       cm.Immutable != nil && *cm.Immutable,
 		Managed:         slices.ContainsFunc(cm.ManagedFields, isOurs),
+		By:              plan.OwnersOfChild(cm.ManagedFields),
 	}, nil
 }
 

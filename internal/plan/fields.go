@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -22,9 +23,9 @@ type Fields struct {
 	// ImageBy, ReplicasBy and TierBy name another manager that owns the field;
 	// "" where there is none.
 	ImageBy, ReplicasBy, TierBy string
-	// LabelsBy and AnnotationsBy name another manager by the key that it owns;
-	// nil where there is none.
-	LabelsBy, AnnotationsBy map[string]string
+	// LabelsBy, AnnotationsBy and FinalizersBy name another manager by the key that it
+	// owns; nil where there is none.
+	LabelsBy, AnnotationsBy, FinalizersBy map[string]string
 	// ClientSide: kubectl's client-side apply owns fields of its own, which a file
 	// that doesn't state them any more couldn't release.
 	ClientSide bool
@@ -32,6 +33,8 @@ type Fields struct {
 	// object, since the object is younger. Somebody has copied the managed fields of
 	// another, as backups do.
 	Restored bool
+	// Status says who owns the fields of status.
+	Status Owners[StatusOwners]
 }
 
 // stampedBefore is how much older than its object an apply may be that made it. The
@@ -50,10 +53,15 @@ func (f *Fields) HasLabel(key string) bool {
 // release or take fields that it shouldn't.
 func OwnedFields(entries []metav1.ManagedFieldsEntry, created time.Time) (Fields, error) {
 	var f Fields
+	var status StatusOwners
 	genuine := false
 	for i := range entries {
 		e := &entries[i]
-		if e.FieldsV1 == nil || e.Subresource == "status" {
+		if e.FieldsV1 == nil {
+			continue
+		}
+		if e.Subresource == "status" {
+			status.add(e.FieldsV1.GetRawBytes(), e.Manager)
 			continue
 		}
 		var set fieldSet
@@ -70,6 +78,9 @@ func OwnedFields(entries []metav1.ManagedFieldsEntry, created time.Time) (Fields
 		}
 	}
 	f.Restored = !genuine && f.HasLabel(v1.SourceLabel)
+	if status != (StatusOwners{}) {
+		f.Status = OwnersOf(status)
+	}
 	return f, nil
 }
 
@@ -120,6 +131,7 @@ func (f *Fields) take(s *fieldSet) {
 }
 
 func (f *Fields) note(s *fieldSet, manager string) {
+	manager = unique.Make(manager).Value() // few managers own the fields of many objects
 	if s.Spec.Image != nil {
 		f.ImageBy = manager
 	}
@@ -131,6 +143,7 @@ func (f *Fields) note(s *fieldSet, manager string) {
 	}
 	f.LabelsBy = noteNames(f.LabelsBy, s.Metadata.Labels, manager)
 	f.AnnotationsBy = noteNames(f.AnnotationsBy, s.Metadata.Annotations, manager)
+	f.FinalizersBy = noteNames(f.FinalizersBy, s.Metadata.Finalizers, manager)
 }
 
 func noteNames(by map[string]string, members map[string]json.RawMessage, manager string) map[string]string {

@@ -41,6 +41,8 @@ func TestOwnedFields(t *testing.T) {
 	scaled.Replicas, scaled.ReplicasBy = true, "kubectl"
 	handTier := oursWant
 	handTier.TierBy, handTier.ClientSide = kubectlApply, true
+	statusOurs := oursWant
+	statusOurs.Status = OwnersOf(StatusOwners{Replicas: "webservice-controller", Ready: "webservice-controller"})
 	merged := oursWant
 	merged.Tier, merged.Labels = true, []string{"older", "team", "webservice.labhub.io/source"}
 
@@ -52,11 +54,12 @@ func TestOwnedFields(t *testing.T) {
 		{"no entries", nil, Fields{}},
 		{"our apply", []metav1.ManagedFieldsEntry{ours}, oursWant},
 		{"our apply, then kubectl edit", []metav1.ManagedFieldsEntry{ours, entry("kubectl-edit", "Update", "", kubectlEdited)}, edited},
-		{"entries of status don't count", []metav1.ManagedFieldsEntry{
+		{"entries of status are apart", []metav1.ManagedFieldsEntry{
 			ours, entry("webservice-controller", "Update", "status", statusWritten), entry("webservice-controller", "Apply", "status", `{"f:spec":{"f:tier":{}}}`),
-		}, oursWant},
+		}, statusOurs},
 		{"another manager's apply isn't ours", []metav1.ManagedFieldsEntry{entry("kubectl", "Apply", "", `{"f:spec":{"f:replicas":{}}}`)}, Fields{ReplicasBy: "kubectl"}},
-		{"our own update isn't an apply", []metav1.ManagedFieldsEntry{entry("webservice-controller", "Update", "", `{"f:metadata":{"f:finalizers":{".":{},"v:\"x\"":{}}}}`)}, Fields{}},
+		{"our own update isn't an apply", []metav1.ManagedFieldsEntry{entry("webservice-controller", "Update", "", `{"f:metadata":{"f:finalizers":{".":{},"v:\"x\"":{}}}}`)},
+			Fields{FinalizersBy: map[string]string{"x": "webservice-controller"}}},
 		{"two applies of ours add up", []metav1.ManagedFieldsEntry{
 			ours, entry("webservice-controller", "Apply", "", `{"f:metadata":{"f:labels":{"f:older":{},"f:team":{}}},"f:spec":{"f:tier":{}}}`),
 		}, merged},
@@ -78,7 +81,7 @@ func TestOwnedFields(t *testing.T) {
 		}, Fields{LabelsBy: map[string]string{"team": kubectlApply}, ClientSide: true}},
 		{"kubectl's client-side apply of nothing that a file states", []metav1.ManagedFieldsEntry{
 			entry(kubectlApply, "Update", "", `{"f:metadata":{"f:finalizers":{"v:\"x\"":{}}},"f:other":{}}`),
-		}, Fields{}},
+		}, Fields{FinalizersBy: map[string]string{"x": kubectlApply}}},
 		{"its name on another operation", []metav1.ManagedFieldsEntry{entry(kubectlApply, "Apply", "", `{"f:spec":{"f:tier":{}}}`)}, Fields{TierBy: kubectlApply}},
 		{"its name on a subresource", []metav1.ManagedFieldsEntry{entry(kubectlApply, "Update", "scale", `{"f:spec":{"f:replicas":{}}}`)}, Fields{ReplicasBy: kubectlApply}},
 		{"an entry without fields", []metav1.ManagedFieldsEntry{{Manager: "webservice-controller", Operation: "Apply"}}, Fields{}},

@@ -116,6 +116,8 @@ type Child struct {
 	Immutable bool
 	// Managed: our field manager has written some of it.
 	Managed bool
+	// By says who owns its fields.
+	By Owners[ChildOwners]
 }
 
 // Exists is false where the cluster has no such object.

@@ -1,5 +1,10 @@
 // Package web serves what the controller knows of itself over HTTP: health,
-// readiness, the report and metrics. It is read-only: GET and HEAD are all it answers to.
+// readiness, the report, metrics, and a page for people that shows the report and
+// follows it. It is read-only: GET and HEAD are all it answers to, and no answer sends
+// a request to the API server.
+//
+// While no page is open, a report that is published costs the storing of a pointer.
+// At most 64 pages are followed at once; one that reads too slowly is dropped.
 package web
 
 import (
@@ -9,6 +14,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +28,22 @@ type Server struct {
 	latest   atomic.Pointer[report.Report]
 	ready    func() error
 	metrics  http.Handler // nil where there are none
+
+	hosts       hosts
+	shown       atomic.Pointer[View]
+	feed        feed
+	subscribers subscribers
+	// ending is closed when the server is about to end, for streams don't by themselves.
+	ending chan struct{}
+}
+
+// View is what can be looked at beside the report. Its methods answer from memory, at
+// once, and may be called from any goroutine.
+type View interface {
+	// Object is all that is known of one object; false where there is none.
+	Object(namespace, name string) (*report.Object, bool)
+	// History is what the last cycles came to.
+	History() report.History
 }
 
 // Times that bound every connection.
@@ -40,13 +62,15 @@ func Listen(ctx context.Context, addr string, ready func() error) (*Server, erro
 	if err != nil {
 		return nil, fmt.Errorf("http.addr %s can't be listened on, choose another with --http-addr: %w", addr, err)
 	}
-	s := &Server{listener: listener, ready: ready}
+	s := &Server{listener: listener, ready: ready, hosts: hostsOf(listener.Addr()), ending: make(chan struct{})}
+	s.feed.latest, s.feed.view = s.latest.Load, s.view
 	s.http = &http.Server{
 		Handler:           s.routes(),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: 16 << 10,
 	}
+	s.http.RegisterOnShutdown(sync.OnceFunc(func() { close(s.ending) }))
 	return s, nil
 }
 
@@ -54,7 +78,22 @@ func Listen(ctx context.Context, addr string, ready func() error) (*Server, erro
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
 // Publish makes r the report that is served. The server only reads it.
-func (s *Server) Publish(r *report.Report) { s.latest.Store(r) }
+func (s *Server) Publish(r *report.Report) {
+	s.latest.Store(r)
+	s.subscribers.tell()
+}
+
+// Show makes v what is looked at beside the report. Without one there are neither
+// objects nor cycles to be seen.
+func (s *Server) Show(v View) { s.shown.Store(&v) }
+
+// view is nil before Show.
+func (s *Server) view() View {
+	if v := s.shown.Load(); v != nil {
+		return *v
+	}
+	return nil
+}
 
 // Serve answers requests until Shutdown.
 func (s *Server) Serve() error {
@@ -79,8 +118,12 @@ func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "ok") })
 	mux.HandleFunc("/readyz", s.readyz)
-	mux.HandleFunc("/api/report", s.report)
 	mux.HandleFunc("/metrics", s.scrape)
+	// Probes come by addresses that we don't know, and these tell little: any name will do.
+	mux.Handle("/api/report", s.private(s.report))
+	mux.Handle("/api/stream", s.private(s.stream))
+	mux.Handle("/api/objects/{namespace}/{name}", s.private(s.object))
+	mux.Handle("/", s.private(s.page))
 	return readOnly(mux)
 }
 

@@ -22,6 +22,13 @@ func serve(t *testing.T, ready func() error) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	run(t, s)
+	return s
+}
+
+// run has s serve until the test's end.
+func run(t *testing.T, s *Server) {
+	t.Helper()
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		if err := s.Serve(); err != nil {
@@ -34,7 +41,6 @@ func serve(t *testing.T, ready func() error) *Server {
 		}
 		serving.Wait()
 	})
-	return s
 }
 
 // answer is what a request came to.
