@@ -69,8 +69,8 @@ func validate(cmd *cobra.Command, p *Process, paths []string, asJSON bool) error
 		return failed(err)
 	}
 	if ofSource && !cfg.Source.AllowEmpty && len(s.Objects)+len(s.Problems) == 0 {
-		newLogger(newConsole(p), cfg.Log).Warn("no WebService is in " + cfg.Source.Path +
-			": run and once take that for trouble, unless source.allowEmpty is set")
+		newLogger(newConsole(p), cfg.Log).Warn("no WebService is there: run and once take that for trouble, unless source.allowEmpty is set",
+			"source", cfg.Source.Path)
 	}
 	if n := len(s.Problems); n > 0 {
 		return &exitError{exitInvalid, errors.New(plural(n, "problem") + " in the files")}
