@@ -278,22 +278,19 @@ func TestDeadConnections(t *testing.T) {
 	t.Parallel()
 	line := newLine()
 	cluster, lease := line.work(t, account)
-	before := lease.left()
 	line.goes("", 0, false)
 	began := time.Now()
 	labtest.Eventually(t, leaseDuration, func() error {
 		if !lease.Leading() {
 			t.Fatalf("the lease was lost after %s", time.Since(began))
 		}
-		if dials, requests := line.counted(); dials == 0 || requests[watchConfigMaps] == 0 {
-			return errors.New("nothing was given up")
+		dials, requests := line.counted()
+		if left := lease.left(); dials == 0 || requests[watchConfigMaps] == 0 || left < renewDeadline*3/4 {
+			return fmt.Errorf("%d connections, %d watches begun anew, %s left of the lease", dials, requests[watchConfigMaps], left)
 		}
-		return errors.Join(cluster.State(), lease.Check(t.Context()))
+		return cluster.State()
 	})
-	t.Logf("on new connections after %s; %s were left", time.Since(began).Round(time.Millisecond), before.Round(time.Millisecond))
-	if lease.left() < renewDeadline/2 {
-		t.Errorf("the lease isn't renewed: %s are left", lease.left())
-	}
+	t.Logf("on new connections after %s", time.Since(began).Round(time.Millisecond))
 }
 
 // TestHungRequests: a list that was asked for while nobody answered, and that nobody

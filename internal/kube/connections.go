@@ -19,6 +19,8 @@ const (
 	keepAlive   = 30 * time.Second
 	// dropPause is between two times that all connections are given up.
 	dropPause = 8 * time.Second
+	// prompt is how soon after that an answer shows that it has helped.
+	prompt = time.Second
 )
 
 // connections are all that we have open to the API server. Clients made from them
@@ -30,10 +32,10 @@ type connections struct {
 	holder *transport.DialHolder
 
 	mu sync.Mutex
-	// silences are the requests in a row that got no answer, and dropped is when all
-	// connections were last given up for that.
-	silences int
-	dropped  time.Time
+	// silent: the last request got no answer. dropped is when all connections were last
+	// given up for that.
+	silent  bool
+	dropped time.Time
 }
 
 func newConnections(cfg *rest.Config) *connections {
@@ -66,7 +68,7 @@ func (c *connections) client(cfg *rest.Config) (*http.Client, error) {
 func (c *connections) suspect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.silences++
+	c.silent = true
 	if c.dropped.IsZero() || time.Since(c.dropped) >= dropPause {
 		c.dropped = time.Now()
 		c.dialer.CloseAll()
@@ -74,13 +76,13 @@ func (c *connections) suspect() {
 }
 
 // trust gives up, once there are answers again, what was begun while there were none:
-// a list or a watch that waits since then would wait for ever. After one request
-// without an answer that has been done already.
+// a list or a watch that waits since then would wait for ever. Where the answer comes
+// as soon as connections have been given up, that has been done already.
 func (c *connections) trust() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.silences > 1 {
+	if c.silent && time.Since(c.dropped) >= prompt {
 		c.dialer.CloseAll()
 	}
-	c.silences = 0
+	c.silent = false
 }

@@ -54,15 +54,14 @@ func (o *leaseObject) String() string { return o.namespace + "/" + o.name }
 func (o *leaseObject) look(ctx context.Context) error {
 	lease, err := o.client.Get(ctx, o.name, metav1.GetOptions{})
 	o.tell(ctx, leaseRead, err)
-	o.blind = err != nil && !apierrors.IsNotFound(err)
+	missing := apierrors.IsNotFound(err)
+	o.blind = err != nil && !missing
 	switch {
-	case o.blind:
-		return err
+	case missing:
+		lease = nil
 	case err != nil:
-		o.last = nil
-		return nil
-	}
-	if o.last == nil || leaseHolder(o.last) != leaseHolder(lease) || !renewedAt(o.last).Equal(renewedAt(lease)) {
+		return err
+	case o.last == nil || leaseHolder(o.last) != leaseHolder(lease) || !renewedAt(o.last).Equal(renewedAt(lease)):
 		o.moved = time.Now()
 	}
 	o.last = lease
