@@ -43,26 +43,28 @@ func TestPageWithTenThousand(t *testing.T) {
 		});
 	}, true))`)
 	p.Press("/") // goes to the search
-	for n, letter := range "worker needle" {
-		p.Type(string(letter))
-		p.Eventually(pageLimit, fmt.Sprintf("took.length === %d", n+1))
-		if n == 5 {
-			p.Says(pageLimit, "#count", "2,500 of 10,000 objects")
+	pressed := 0
+	press := func(keys string) {
+		for _, key := range keys { // the next when what the one before did is painted
+			p.Type(string(key))
+			pressed++
+			p.Eventually(pageLimit, fmt.Sprintf("took.length === %d", pressed))
 		}
 	}
+	press("worker")
+	p.Says(pageLimit, "#count", "2,500 of 10,000 objects")
+	press(" needle")
 	p.Says(pageLimit, "#count", "0 of 10,000 objects")
 	p.Says(pageLimit, "#nothing", "No WebService is like that")
-	for range "worker needle" {
-		p.Type("\b")
-	}
-	p.Type("needle")
+	press(strings.Repeat("\b", len("worker needle")) + "needle")
 	p.Says(pageLimit, "#count", "1 of 10,000 objects")
 	p.Says(pageLimit, ".rows [role=row]", r.Items[7].Name)
 	took := slices.Sorted(slices.Values(browser.Eval[[]float64](p, "took")))
-	median := took[len(took)/2]
-	t.Logf("filtering 10,000 rows: %d keys, median %.1f ms, longest %.1f ms", len(took), median, took[len(took)-1])
-	if median > filterLimit {
-		t.Errorf("filtering takes %.1f ms, want at most %.0f", median, filterLimit)
+	most := took[len(took)*9/10] // the machine may have been elsewhere now and then
+	t.Logf("filtering 10,000 rows: %d keys, median %.1f ms, nine in ten within %.1f ms, longest %.1f ms",
+		len(took), took[len(took)/2], most, took[len(took)-1])
+	if most > filterLimit {
+		t.Errorf("filtering takes %.1f ms, want at most %.0f", most, filterLimit)
 	}
 	p.Silent()
 }
