@@ -77,36 +77,13 @@ func (it *item) noteVerdict() {
 func (e *Engine) noteStep(r *run, d *plan.Decision) {
 	it := r.it
 	it.decisions.add(decided{r.in.Now.UnixNano(), d.Action, d.Reason, d.Target, false})
-	if it.good.undone(r, d) && it.healed != e.current.number {
-		it.healed = e.current.number
-		e.current.healed++
+	if it.good.undone(r, d) {
+		e.observeHealed(d)
+		if it.healed != e.current.number {
+			it.healed = e.current.number
+			e.current.healed++
+		}
 	}
-}
-
-// good is how an object stood when it was last as it should be.
-type good struct {
-	digest string // of its file
-	spec   generation
-}
-
-// note remembers that the object is as it should be.
-func (g *good) note(in *plan.Input) {
-	*g = good{}
-	if in.Live.Exists() && in.Desired != nil {
-		*g = good{in.Desired.Digest, generation{in.Live.UID, in.Live.Generation}}
-	}
-}
-
-// undone: what the step writes was there already, and nothing asks for it that
-// wasn't there then. Status isn't looked at: what it says changes with others.
-func (g *good) undone(r *run, d *plan.Decision) bool {
-	switch d.Step.Kind {
-	case plan.StepApply:
-		return g.digest != "" && g.digest == d.Step.Desired.Digest
-	case plan.StepCreateChild, plan.StepUpdateChild:
-		return g.digest != "" && g.spec == generation{r.in.Live.UID, r.in.Live.Generation}
-	}
-	return false
 }
 
 // history is what the last cycles came to.

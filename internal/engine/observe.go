@@ -66,10 +66,6 @@ type measured struct {
 	// noticed is when the change of the file was noticed that the object doesn't
 	// follow yet; zero where it does.
 	noticed time.Time
-	// file is the digest of the file, and child the spec, of which the object was last
-	// seen to be all that it should be.
-	file  string
-	child generation
 }
 
 // wakened notes that the object waits for its turn, unless it does already.
@@ -110,10 +106,10 @@ func (e *Engine) Queue() (depth int, oldest time.Duration) {
 }
 
 // observeTerm begins a time of leading: what happened in the time before isn't
-// measured across it. The engine is locked.
+// measured across it, nor is it known how others left the objects. The engine is locked.
 func (e *Engine) observeTerm() {
 	for _, it := range e.items {
-		it.measured = measured{since: time.Now()}
+		it.measured, it.good = measured{since: time.Now()}, good{}
 	}
 }
 
@@ -153,25 +149,15 @@ func (e *Engine) observeFailure(class string) {
 	}
 }
 
-// observeWrite tells of a write that puts back what had been as it should be, while
-// neither the file nor, for the ConfigMap, the object has changed since. The engine
-// is locked.
-func (e *Engine) observeWrite(r *run, d *plan.Decision) {
-	if r.wrote == "" {
-		r.wrote = d.Action
-	}
+// observeHealed tells of a write that puts back what somebody else had changed.
+func (e *Engine) observeHealed(d *plan.Decision) {
 	if e.opts.Observer == nil {
 		return
 	}
-	switch d.Step.Kind {
-	case plan.StepApply:
-		if d.Step.Desired.Digest == r.it.measured.file {
-			e.opts.Observer.Healed(healedWebService)
-		}
-	case plan.StepCreateChild, plan.StepUpdateChild:
-		if r.it.measured.child == (generation{r.in.Live.UID, r.in.Live.Generation}) {
-			e.opts.Observer.Healed(healedConfigMap)
-		}
+	if d.Step.Kind == plan.StepApply {
+		e.opts.Observer.Healed(healedWebService)
+	} else {
+		e.opts.Observer.Healed(healedConfigMap)
 	}
 }
 
@@ -191,24 +177,15 @@ func (e *Engine) observeChanges(changed []plan.Key, noticed time.Time) {
 	}
 }
 
-// observeDone notes that nothing is left to be done for the object. The engine is
-// locked.
+// observeDone tells that an object has become what its file says. Where it is ready for
+// its next turn, its file may have changed again. The engine is locked.
 func (e *Engine) observeDone(r *run, d *plan.Decision) {
-	o := &r.it.measured
-	o.file, o.child = "", generation{}
-	if d.Suspended || !r.in.Live.Exists() {
+	noticed := &r.it.measured.noticed
+	if e.opts.Observer == nil || noticed.IsZero() || r.it.ready || d.Suspended || !r.in.Live.Exists() || r.in.Desired == nil || r.in.Broken {
 		return
 	}
-	o.child = generation{r.in.Live.UID, r.in.Live.Generation}
-	if r.in.Desired == nil || r.in.Broken {
-		return
-	}
-	o.file = r.in.Desired.Digest
-	// Where the object is ready for its next turn, its file may have changed again.
-	if e.opts.Observer != nil && !o.noticed.IsZero() && !r.it.ready {
-		e.opts.Observer.Done(time.Since(o.noticed))
-		o.noticed = time.Time{}
-	}
+	e.opts.Observer.Done(time.Since(*noticed))
+	*noticed = time.Time{}
 }
 
 // observeCycle tells of the cycle that has just ended. The engine is locked.

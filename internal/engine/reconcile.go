@@ -210,7 +210,7 @@ func (e *Engine) rest(r *run, d *plan.Decision) {
 	default:
 		it.failures, it.memory = 0, nil
 		e.observeDone(r, d)
-		it.good.note(&r.in)
+		it.good.note(&r.in, d)
 	}
 	if d.Action == plan.Requeue {
 		it.due = time.Now().Add(d.After)
@@ -427,7 +427,9 @@ func (e *Engine) noteWrite(r *run, d *plan.Decision) (first bool) {
 	e.ledger.touch(r.key)
 	e.noteContest(r, d)
 	first = !r.it.wrote
-	e.observeWrite(r, d)
+	if r.wrote == "" {
+		r.wrote = d.Action
+	}
 	e.noteStep(r, d)
 	if d.Target != plan.Namespace && (!r.it.wrote || d.Step.Kind == plan.StepDelete) {
 		r.it.wrote, r.it.first = true, written{action: d.Action, reason: d.Reason, target: d.Target}
