@@ -17,8 +17,9 @@ type row struct{ pkg, ours, outside string }
 func table() []row {
 	return []row{
 		{"internal/api/v1", "", "k8s.io/apimachinery"},
-		{"internal/config", "", "github.com/spf13/viper github.com/spf13/pflag go.yaml.in/yaml/v3"},
-		{"internal/source", "internal/api/v1", "k8s.io/apimachinery sigs.k8s.io/yaml go.yaml.in/yaml github.com/fsnotify/fsnotify"},
+		{"internal/near", "", ""},
+		{"internal/config", "internal/near", "github.com/spf13/viper github.com/spf13/pflag go.yaml.in/yaml/v3"},
+		{"internal/source", "internal/api/v1 internal/near", "k8s.io/apimachinery sigs.k8s.io/yaml go.yaml.in/yaml github.com/fsnotify/fsnotify"},
 		{"internal/plan", "internal/api/v1", "k8s.io/apimachinery"},
 		{"internal/cycle", "", ""},
 		{"internal/report", "", ""},

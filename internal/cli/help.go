@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"labhub.io/webservice-controller/internal/near"
 	"labhub.io/webservice-controller/internal/term"
 )
 
@@ -88,16 +89,9 @@ func nearFlag(cmd *cobra.Command, err error) string {
 	if !ok {
 		return ""
 	}
-	// Which names are near is what cobra knows of commands.
-	names := &cobra.Command{SuggestionsMinimumDistance: cmd.Root().SuggestionsMinimumDistance}
-	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
-		names.AddCommand(&cobra.Command{Use: flag.Name, Run: func(*cobra.Command, []string) {}})
-	})
-	meant := names.SuggestionsFor(unknown.GetSpecifiedName())
-	if len(meant) == 0 {
-		return ""
-	}
-	return meant[0]
+	var names []string
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	return near.Name(unknown.GetSpecifiedName(), names)
 }
 
 // noArgs refuses arguments, which cobra would call unknown commands.

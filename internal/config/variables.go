@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"labhub.io/webservice-controller/internal/near"
 )
 
 // podNamespace is the variable by which a pod learns its own namespace.
@@ -61,8 +63,12 @@ func unknown(all []setting, name string, spelling func(*setting) string) string 
 			return "isn't a setting: write " + spelling(&all[i])
 		}
 	}
-	if s := nearest(all, name, spelling); s != nil {
-		return "isn't a setting: did you mean " + spelling(s) + "?"
+	var spellings []string
+	for i := range all {
+		spellings = append(spellings, spelling(&all[i]))
+	}
+	if meant := near.Name(name, spellings); meant != "" {
+		return "isn't a setting: did you mean " + meant + "?"
 	}
 	return "isn't a setting: remove it, or look its name up in config.yaml or --help"
 }

@@ -1,13 +1,13 @@
 package source
 
 import (
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	v1 "labhub.io/webservice-controller/internal/api/v1"
+	"labhub.io/webservice-controller/internal/near"
 )
 
 const (
@@ -95,7 +95,7 @@ func (d *document) ours(f field, value string, o *Object) bool {
 
 func annotationAdvice(name string) string {
 	known := []string{v1.PruneAnnotation, v1.ReconcileAnnotation, v1.DependsOnAnnotation}
-	if meant := nearest(name, known); meant != "" {
+	if meant := near.Name(name, known); meant != "" {
 		return "did you mean " + meant + "?"
 	}
 	return "write one of " + strings.Join(known, ", ") + ", or remove it"
@@ -108,40 +108,4 @@ func (d *document) disabled(at *yaml.Node, full, value string) bool {
 	}
 	d.problem(at, full, "%s is %q: write %s, or remove it", full, shorten(value), v1.Disabled)
 	return false
-}
-
-// nearest is the known name that a mistyped one is closest to; "" if none is close.
-func nearest(name string, known []string) string {
-	if len(name) > 100 {
-		return ""
-	}
-	lower := strings.ToLower(name)
-	best, least := "", 3
-	for _, candidate := range known {
-		if distance := editDistance(lower, strings.ToLower(candidate)); distance < least && distance < len(candidate)/2+1 {
-			best, least = candidate, distance
-		}
-	}
-	return best
-}
-
-// editDistance counts the letters to add, remove or replace; two neighbours that
-// are swapped count as two.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + slices.Min([]int{diagonal, row[j], row[j+1]})
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }

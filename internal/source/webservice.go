@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	v1 "labhub.io/webservice-controller/internal/api/v1"
+	"labhub.io/webservice-controller/internal/near"
 )
 
 // webService reads a document of our kind. Either all of it is right, or its name
@@ -253,7 +254,7 @@ func fieldAdvice(name, path string, known []string) string {
 	if strings.TrimLeftFunc(name, unicode.IsSpace) != name {
 		return "it begins with a character that only looks like a blank: indent with blanks"
 	}
-	meant := nearest(name, known)
+	meant := near.Name(name, known)
 	switch {
 	case meant != "":
 		return "did you mean " + join(path, meant) + "?"
