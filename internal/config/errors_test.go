@@ -67,6 +67,12 @@ func TestRefused(t *testing.T) {
 			`evidence (variable WEBSERVICE_CONTROLLER_EVIDENCE): "on" isn't a truth value: write true or false`},
 		"empty variable of a number": {variable("RECONCILE_WORKERS="),
 			`reconcile.workers (variable WEBSERVICE_CONTROLLER_RECONCILE_WORKERS): "" isn't a whole number: write one such as 16`},
+		"unknown variable, nearly right": {variable("SOURCE_PATHS=x"),
+			`WEBSERVICE_CONTROLLER_SOURCE_PATHS (variable): isn't a setting: did you mean WEBSERVICE_CONTROLLER_SOURCE_PATH?`},
+		"unknown key, nearly right": {file("source:\n  pth: x\n"),
+			`source.pth (config.yaml:2): isn't a setting: did you mean source.path?`},
+		"a list of commas": {variable("NAMESPACES_ONLY=,"),
+			`namespaces.only (variable WEBSERVICE_CONTROLLER_NAMESPACES_ONLY): "," names nothing: write names with commas in between, or leave it away`},
 		"POD_NAMESPACE": {place{environ: []string{"POD_NAMESPACE=A"}},
 			`lease.namespace (variable POD_NAMESPACE): "A" can't be a namespace: write lower-case letters, digits and '-', at most 63, a letter or digit at both ends`},
 

@@ -20,7 +20,7 @@ func (k kind) parse(value string) (any, error) {
 	case duration:
 		return parseDuration(value)
 	case names:
-		return splitNames(value), nil
+		return parseNames(value)
 	default:
 		return value, nil
 	}
@@ -50,6 +50,16 @@ func parseDuration(value string) (any, error) {
 		return nil, fmt.Errorf("%q isn't a duration: write a number with its unit, such as 500ms, 30s or 2m", value)
 	}
 	return d, nil
+}
+
+// parseNames refuses a list of nothing but commas: no name at all means every one, and
+// that isn't meant by a slip.
+func parseNames(value string) (any, error) {
+	list := splitNames(value)
+	if len(list) == 0 && strings.Contains(value, ",") {
+		return nil, fmt.Errorf("%q names nothing: write names with commas in between, or leave it away", value)
+	}
+	return list, nil
 }
 
 // splitNames leaves out empty parts and repetitions, so that "" is no name at

@@ -36,7 +36,7 @@ func fromVariables(environ []string) *layer {
 		case i >= 0:
 			l.take(&all[i], "variable "+name, value)
 		case !injected(name, value):
-			l.fail(name, "variable", unknown(all, strings.TrimPrefix(name, variablePrefix), (*setting).variable))
+			l.fail(name, "variable", unknown(all, name, (*setting).variable))
 		}
 	}
 	return l
@@ -57,7 +57,7 @@ func injected(name, value string) bool {
 // unknown says what is wrong with a name that no setting has, and guesses the
 // one that was meant.
 func unknown(all []setting, name string, spelling func(*setting) string) string {
-	plain := strings.NewReplacer(".", "", "_", "", "-", "")
+	plain := strings.NewReplacer(variablePrefix, "", ".", "", "_", "", "-", "")
 	for i := range all {
 		if strings.EqualFold(plain.Replace(name), plain.Replace(all[i].key)) {
 			return "isn't a setting: write " + spelling(&all[i])
