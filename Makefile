@@ -49,7 +49,7 @@ chromium:
 test: build chromium ## run every test; sets up what they need
 	go test -race -timeout 20m $$(go list ./... | grep -v -e /internal/bench -e /internal/e2e -e /internal/walk)
 	@# What runs the whole program has the machine to itself.
-	go test -race -p 1 -timeout 30m ./internal/e2e ./internal/walk
+	go test -race -p 1 -timeout 45m ./internal/e2e ./internal/walk
 	@# The walk over all combinations is whole, and speed is measured, without the race detector.
 	go test -timeout 20m ./internal/plan
 	go test -timeout 20m ./internal/bench
