@@ -45,7 +45,7 @@ type app struct {
 	// leaseNews lets one goroutine at a time pass on who holds the lease, of which
 	// standing is the last word of the log.
 	leaseNews sync.Mutex
-	standing  string
+	standing  standing
 	// unwritten is the last error of writing the report, so that it is told once.
 	unwritten string
 	// published: there was a report. unready is why we couldn't work then, and

@@ -46,7 +46,7 @@ func notAFile(cfg *config.Config) error {
 func badOut(err error) error {
 	switch _, ok := errors.AsType[*report.WriteError](err); {
 	case ok && errors.Is(err, syscall.ENOTDIR):
-		err = fmt.Errorf("%w: choose a directory with --out", err)
+		err = fmt.Errorf("%w: choose another directory with --out", err)
 	case ok:
 		err = fmt.Errorf("%w: make it writable, or choose another directory with --out", err)
 	}

@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -62,12 +62,22 @@ func (a *app) leaseChanged(ctx context.Context, l *kube.Lease) {
 	}
 	a.engine.SetHolder(holder, !leading)
 	before := a.standing
-	a.standing = fmt.Sprint(leading, holder)
-	switch {
+	a.standing = standing{leading, holder}
+	switch until := l.TakenOver().Add(a.cfg.Prune.AfterTakeover); {
 	case before == a.standing:
+	case leading && time.Now().Before(until):
+		a.log.Info("active: the lease was taken from another holder, and nothing is deleted for a while", "until", until.Format(time.TimeOnly))
 	case leading:
 		a.log.Info("active: the lease is ours")
 	case holder != "":
 		a.log.Info("standing by", "holder", holder)
+	case before.leading:
+		a.log.Warn("the lease couldn't be renewed: nothing is written until it is ours again")
 	}
+}
+
+// standing is whether we lead, and who holds the lease.
+type standing struct {
+	leading bool
+	holder  string
 }

@@ -34,12 +34,12 @@ func TestTheDemoShowsWhatItSays(t *testing.T) {
 			break
 		}
 	}
-	if len(steps) < 3 {
+	if len(steps) < 4 || !strings.HasPrefix(steps[0], "export KUBECONFIG=") {
 		t.Fatalf("next steps: %q", steps)
 	}
 	said := ""
-	for _, step := range steps {
-		cmd := exec.CommandContext(t.Context(), "sh", "-c", step)
+	for _, step := range steps[1:] {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", steps[0]+"; "+step) // which says where the cluster is
 		cmd.Dir = root
 		out, err := cmd.CombinedOutput()
 		if err != nil {

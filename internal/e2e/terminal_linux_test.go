@@ -177,7 +177,7 @@ func TestOnceInATerminalShowsHowFarItIs(t *testing.T) {
 	l.writeServices("nginx:1.27", "database")
 	s = l.types(80, "once")
 	s.ends(0)
-	s.shows("converged: 5 objects; 2 created, ", "; 5 writes")
+	s.shows("converged: 5 objects; 2 created, 0 updated, 0 deleted, 3 unchanged; ")
 	s.isClean()
 }
 

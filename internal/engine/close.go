@@ -41,7 +41,7 @@ func (e *Engine) rest(r *run, d *plan.Decision) {
 	if d.Error && it.reason != d.Reason {
 		e.opts.Log.Warn("failing", "object", r.key.String(), "reason", d.Reason)
 	}
-	it.judged, it.action, it.reason, it.target = true, d.Action, d.Reason, d.Target
+	it.judged, it.of, it.action, it.reason, it.target = true, e.fileOf(r.key), d.Action, d.Reason, d.Target
 	it.failing, it.unanswered, it.suspended = d.Error, false, d.Suspended
 	it.guarded = d.Action == plan.Requeue && d.Reason == r.in.Removal.Reason
 	e.noteRest(r.key, it)
@@ -90,6 +90,7 @@ func (e *Engine) failed(r *run, target plan.Target, f *plan.Failure) {
 		e.opts.Log.Warn("failed", "object", r.key.String(), "err", f, "retry_in", delay.Round(time.Millisecond))
 	}
 	it.judged, it.action, it.reason, it.target, it.suspended, it.guarded = true, plan.Requeue, reason, target, false, false
+	it.of = e.fileOf(r.key)
 	it.told = restOf(it) // which has just been told
 	r.decision = plan.Decision{Action: plan.Requeue, Reason: reason, Target: target, After: delay, Error: it.failing, Held: r.decision.Held}
 	e.close(r, standing)
@@ -122,7 +123,33 @@ func (e *Engine) unready(r *run, why error) {
 	}
 	e.mu.Unlock()
 	signal(e.state)
-	e.wait(r, why, e.opts.ScanInterval)
+	if !e.keeps(r, why) {
+		e.wait(r, why, e.opts.ScanInterval)
+	}
+}
+
+// keeps closes the turn with the verdict that there was before, where it is of the file
+// that the object has now: what was last known is worth more than that nothing can be
+// known. What the object waits for is said once, for all of them.
+func (e *Engine) keeps(r *run, why error) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	it := r.it
+	if !it.judged || it.of != e.fileOf(r.key) || denied(why) {
+		return false
+	}
+	it.due = time.Now().Add(e.opts.ScanInterval)
+	e.close(r, cycle.Waiting)
+	return true
+}
+
+// fileOf is the digest of the file that the object has; "" where none can be used. The
+// engine is locked.
+func (e *Engine) fileOf(key plan.Key) string {
+	if want := e.desired[key]; want.object != nil && !want.broken {
+		return want.object.Digest
+	}
+	return ""
 }
 
 // wait closes the turn without a decision, for a reason that isn't the object's.

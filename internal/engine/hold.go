@@ -18,11 +18,16 @@ type hold struct {
 	ruled   ruled
 }
 
-// held lists the deletions that are held, in order. Who doesn't lead holds nothing.
+// yields: another process is known to hold the lease, so that it is its business what
+// becomes of the objects. Who has lost the lease since nothing answers stays with what
+// it knows. The engine is locked.
+func (e *Engine) yields() bool { return e.standby && e.holder != "" }
+
+// held lists the deletions that are held, in order. Who stands by holds nothing.
 // The engine is locked.
 func (e *Engine) held() []report.Held {
 	list := make([]report.Held, 0)
-	if e.standby || !e.known || len(e.ledger.going) == 0 {
+	if e.yields() || !e.known || len(e.ledger.going) == 0 {
 		return list
 	}
 	ruling := e.guard("")
@@ -37,7 +42,7 @@ func (e *Engine) held() []report.Held {
 // approvable is the digest of what an approval would let go; "" where there is
 // nothing of that kind. The engine is locked.
 func (e *Engine) approvable() string {
-	if e.standby || !e.known || len(e.ledger.going) == 0 {
+	if e.yields() || !e.known || len(e.ledger.going) == 0 {
 		return ""
 	}
 	if ruling := e.guard(""); !ruling.Approvable {

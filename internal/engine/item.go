@@ -53,8 +53,10 @@ type item struct {
 	// while the object is still there.
 	removed string
 
-	// judged: there is a verdict, which the next fields are of.
+	// judged: there is a verdict, which the next fields are of; of is the digest of the
+	// file that it was made by, "" where there was none that can be used.
 	judged    bool
+	of        string
 	action    plan.Action
 	reason    string
 	target    plan.Target

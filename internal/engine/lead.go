@@ -47,6 +47,9 @@ func (e *Engine) open(queue workqueue.TypedDelayingInterface[plan.Key]) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.ready, e.over = ready, false
+	if e.ledger.approved != nil && len(e.ledger.going) > 0 {
+		e.opts.Log.Warn("the approval counts no more: the lease was lost before all of it was done")
+	}
 	e.ledger, e.ruled = newLedger(e.opts.Policy.SourceName, &e.opts.Policy.Prune), ruled{}
 	e.rescanning, e.tidy, e.answered, e.begun = false, true, "", false
 	trigger := report.TriggerLease

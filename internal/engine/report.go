@@ -147,8 +147,11 @@ func (e *Engine) requests() report.Requests {
 }
 
 // reportItems are the accounts of all objects that belong into the report, in
-// order. The engine is locked.
+// order. Who stands by has none: it decides nothing. The engine is locked.
 func (e *Engine) reportItems(now time.Time) []report.Item {
+	if e.yields() {
+		return []report.Item{}
+	}
 	listed := maps.Clone(e.gone)
 	for key, it := range e.items {
 		if it.judged && it.listed {

@@ -176,6 +176,8 @@ func (e *Events) take(drain bool) (f *fact, wait time.Duration, over bool) {
 		return nil, e.paused.Sub(now), false
 	case due.After(now):
 		return nil, due.Sub(now), false
+	case e.hurdles > 0 && e.sending > 0:
+		return nil, idleLook, false // one at a time, until the server takes them again
 	}
 	e.sending++
 	return e.queue.take(), 0, false

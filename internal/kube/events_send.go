@@ -18,10 +18,10 @@ import (
 // How long nothing is sent after failures of the server, how often one fact is
 // tried, and how long no event goes into a namespace in which we may not write any.
 const (
-	pauseFirst   = time.Second
-	pauseLast    = 30 * time.Second
+	pauseFirst   = 3 * time.Second
+	pauseLast    = time.Minute
 	mostTries    = 5
-	refusalHolds = 5 * time.Minute
+	refusalHolds = time.Minute
 )
 
 // action is what events say was being done.
@@ -73,7 +73,10 @@ func (e *Events) end(ctx context.Context, f *fact, n, told int32, err error) {
 	defer e.mu.Unlock()
 	e.sending--
 	if err == nil {
-		delete(e.refused, f.event.Key.Namespace)
+		if _, refused := e.refused[f.event.Key.Namespace]; refused {
+			delete(e.refused, f.event.Key.Namespace)
+			e.opts.Log.Info("events are sent again", "namespace", f.event.Key.Namespace)
+		}
 		e.paused, e.hurdles = time.Time{}, 0
 		e.queue.toldOf(f, n, told, time.Now())
 		return

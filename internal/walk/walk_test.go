@@ -150,7 +150,7 @@ func newWalk(t *testing.T, seed uint64) *walk {
 
 // walkRules: what the settings say, and how much the machine may be busy.
 func walkRules() rules {
-	return rules{after: pruneAfter, lag: 3 * time.Second, blink: 2 * time.Second, late: time.Second}
+	return rules{after: pruneAfter, lag: 3 * time.Second, blink: 2 * time.Second, late: 3 * time.Second}
 }
 
 // step takes one step of a kind that there is something to do for, and then rests
