@@ -176,10 +176,10 @@ func deployments(t *testing.T) (git, folder *appsv1.Deployment) {
 func TestTheFolderIsTheSameWithoutGit(t *testing.T) {
 	git, folder := deployments(t)
 	pod := &git.Spec.Template.Spec
-	if len(pod.Containers) != 2 || pod.Containers[1].Name != "git-sync" || len(pod.Volumes) != 3 || pod.Volumes[2].Name != "tmp" {
+	if len(pod.Containers) != 2 || pod.Containers[1].Name != "git-sync" || len(pod.Volumes) != 4 || pod.Volumes[3].Name != "tmp" {
 		t.Fatalf("containers and volumes: %+v", pod)
 	}
-	pod.Containers, pod.Volumes = pod.Containers[:1], pod.Volumes[:2]
+	pod.Containers, pod.Volumes = pod.Containers[:1], pod.Volumes[:3]
 	source, files := &pod.Containers[0].Env[0], &pod.Volumes[0]
 	if source.Value != "/files/current" || files.Name != "files" || files.EmptyDir == nil {
 		t.Fatalf("source %+v in %+v", source, files)
@@ -223,6 +223,90 @@ func TestThePodHasNoMoreThanItNeeds(t *testing.T) {
 			t.Errorf("probes: %+v %+v", live, ready)
 		}
 	}
+}
+
+// TestTheTokenIsTheControllersAlone: no other container can speak to the API server
+// in its name, and no other pod of the account has the token unasked.
+func TestTheTokenIsTheControllersAlone(t *testing.T) {
+	if a := serviceAccount(t); a.AutomountServiceAccountToken == nil || *a.AutomountServiceAccountToken {
+		t.Error("each pod of the account has its token")
+	}
+	git, folder := deployments(t)
+	for _, d := range []*appsv1.Deployment{git, folder} {
+		pod := d.Spec.Template.Spec
+		if a := pod.AutomountServiceAccountToken; a == nil || *a {
+			t.Error("each container has the token")
+		}
+		var tokens []string
+		for _, v := range pod.Volumes {
+			if hasToken(&v) {
+				tokens = append(tokens, v.Name)
+			}
+		}
+		if len(tokens) != 1 {
+			t.Fatalf("volumes with a token: %q, want one", tokens)
+		}
+		for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
+			if got, want := mounts(&c, tokens[0]), c.Name == "controller"; got != want {
+				t.Errorf("%s mounts %s: %v, want %v", c.Name, tokens[0], got, want)
+			}
+		}
+		// The kubelet lets fsGroup read the token, and nobody else but root.
+		if s := pod.SecurityContext; s.FSGroup == nil || *s.FSGroup != *pod.Containers[0].SecurityContext.RunAsGroup {
+			t.Errorf("the controller isn't in fsGroup: %+v", s)
+		}
+	}
+}
+
+// TestTheTokenIsWhereItIsLookedFor, with what else belongs to it.
+func TestTheTokenIsWhereItIsLookedFor(t *testing.T) {
+	git, _ := deployments(t)
+	pod := git.Spec.Template.Spec
+	mount := corev1.VolumeMount{Name: "token", MountPath: "/var/run/secrets/kubernetes.io/serviceaccount", ReadOnly: true}
+	c := pod.Containers[0]
+	if !slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return reflect.DeepEqual(m, mount) }) {
+		t.Errorf("%s mounts %+v", c.Name, c.VolumeMounts)
+	}
+	hour := int64(3600)
+	want := []corev1.VolumeProjection{
+		{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", ExpirationSeconds: &hour}},
+		{ConfigMap: &corev1.ConfigMapProjection{
+			LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"},
+			Items:                []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}},
+		}},
+		{DownwardAPI: &corev1.DownwardAPIProjection{
+			Items: []corev1.DownwardAPIVolumeFile{{Path: "namespace", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.namespace"}}},
+		}},
+	}
+	i := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
+	if i < 0 || pod.Volumes[i].Projected == nil || !reflect.DeepEqual(pod.Volumes[i].Projected.Sources, want) {
+		t.Errorf("volumes %+v", pod.Volumes)
+	}
+}
+
+// serviceAccount is the one that is shipped.
+func serviceAccount(t *testing.T) *corev1.ServiceAccount {
+	t.Helper()
+	for document := range strings.SplitSeq(string(manifests.RBAC()), "\n---\n") {
+		var a corev1.ServiceAccount
+		if yaml.UnmarshalStrict([]byte(document), &a) == nil && a.Kind == "ServiceAccount" {
+			return &a
+		}
+	}
+	t.Fatal("there is no ServiceAccount")
+	return nil
+}
+
+// hasToken says whether a volume has a token of the account: a projected one, or a
+// Secret, which it might be in.
+func hasToken(v *corev1.Volume) bool {
+	return v.Secret != nil || v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(p corev1.VolumeProjection) bool {
+		return p.ServiceAccountToken != nil || p.Secret != nil
+	})
+}
+
+func mounts(c *corev1.Container, volume string) bool {
+	return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == volume })
 }
 
 // TestTheServiceLeadsToThePod, and so does the NetworkPolicy.

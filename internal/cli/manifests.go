@@ -1,21 +1,19 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"labhub.io/webservice-controller/internal/config"
 	"labhub.io/webservice-controller/internal/install"
-	"labhub.io/webservice-controller/internal/term"
 )
 
 // installing is how manifests was called.
@@ -95,25 +93,16 @@ func podConfig(cmd *cobra.Command, p *Process) (config.Config, error) {
 // originDefault is what a setting's origin is called that nobody chose.
 const originDefault = "default"
 
-// check refuses what contradicts itself, and what no API server would take.
+// check refuses what contradicts itself, and what no API server or kubelet would take.
 func (i *installing) check(cmd *cobra.Command) error {
-	var places []string
-	for _, given := range []struct{ flag, value, place string }{
-		{"image", i.image, ""},
-		{"git-repo", i.files.Repository, "git"}, {"git-ref", i.files.Ref, "git"},
-		{"claim", i.files.Claim, "a claim"}, {"host-path", i.files.HostPath, "the node"},
-	} {
-		if !cmd.Flags().Changed(given.flag) {
-			continue
-		}
-		if given.value == "" || strings.ContainsAny(given.value, " \t\n") {
-			return usagef("--%s %s can't be used: write it without blanks, or leave the flag out", given.flag, strconv.Quote(given.value))
-		}
-		if given.place != "" && !slices.Contains(places, given.place) {
-			places = append(places, given.place)
-		}
+	places, err := i.places(cmd)
+	if err != nil {
+		return err
 	}
+	flaw := imageFlaw(i.image)
 	switch {
+	case flaw != "":
+		return usagef("--image %s can't be an image: %s", strconv.Quote(i.image), flaw)
 	case len(places) > 1:
 		return usagef("the files can't come from %s: name one place", strings.Join(places, " and from "))
 	case len(validation.IsDNS1123Label(i.namespace)) > 0:
@@ -124,6 +113,28 @@ func (i *installing) check(cmd *cobra.Command) error {
 		return usagef("--host-path %s isn't absolute: write the directory's whole path on the node", strconv.Quote(i.files.HostPath))
 	}
 	return nil
+}
+
+// places are where the files come from by the flags that were given, each of which
+// has to have a value.
+func (i *installing) places(cmd *cobra.Command) ([]string, error) {
+	var places []string
+	for _, given := range []struct{ flag, value, place string }{
+		{"image", i.image, ""},
+		{"git-repo", i.files.Repository, "git"}, {"git-ref", i.files.Ref, "git"},
+		{"claim", i.files.Claim, "a claim"}, {"host-path", i.files.HostPath, "the node"},
+	} {
+		if !cmd.Flags().Changed(given.flag) {
+			continue
+		}
+		if given.value == "" || strings.ContainsFunc(given.value, unicode.IsSpace) {
+			return nil, usagef("--%s %s can't be used: write it without blanks, or leave the flag out", given.flag, strconv.Quote(given.value))
+		}
+		if given.place != "" && !slices.Contains(places, given.place) {
+			places = append(places, given.place)
+		}
+	}
+	return places, nil
 }
 
 // options are the installation that was asked for.
@@ -169,36 +180,4 @@ func off(cfg *config.Config) []string {
 		}
 	}
 	return keys
-}
-
-// tagged is an image with this version's tag, unless it has a tag or a digest.
-func tagged(image, version string) string {
-	if name := image[strings.LastIndex(image, "/")+1:]; image == "" || strings.ContainsAny(name, ":@") {
-		return image
-	}
-	return image + ":" + tag(version)
-}
-
-// tag is a version as the tag of an image, which can't have every character.
-func tag(version string) string {
-	version = strings.TrimLeft(regexp.MustCompile(`[^a-zA-Z0-9_.-]+`).ReplaceAllString(version, "-"), "-.")
-	return cmp.Or(version[:min(len(version), maxTag)], "latest")
-}
-
-// maxTag is how long a tag can be.
-const maxTag = 128
-
-// warn says what is left to be filled in.
-func (i *installing) warn(p *Process) {
-	var left []string
-	if i.image == "" {
-		left = append(left, "the image, by --image")
-	}
-	if i.files == (install.Files{}) {
-		left = append(left, "the repository, by --git-repo")
-	}
-	if len(left) > 0 {
-		screen := term.ScreenOf(p.Stderr, p.Environ)
-		fmt.Fprintln(p.Stderr, screen.Paint(term.Yellow, "warning:")+" what is printed has examples in it: name "+strings.Join(left, " and "))
-	}
 }

@@ -41,9 +41,15 @@ func TestManifests(t *testing.T) {
 		"defaults": {"", nil, "",
 			[]string{"kind: CustomResourceDefinition\n", placeholder, variable("SOURCE_PATH", "/files/current"), "verbs: [create, patch]\n"},
 			[]string{"_NAMESPACES_CREATE", "_LEASE_NAMESPACE", "_SOURCE_NAME"},
-			"warning: what is printed has examples in it: name the image, by --image and the repository, by --git-repo\n"},
+			"warning: what is printed has examples in it: name the image by --image and the repository by --git-repo\n"},
 		"an image and a repository": {"", nil, "--image example/controller --git-repo https://git.example.org/x --git-ref v1",
 			[]string{"image: example/controller:v1.2-3-gabc-dirty\n", "--repo=https://git.example.org/x\n", "--ref=v1\n"}, nil, ""},
+		"a branch of no repository": {"", nil, "--image x --git-ref v1", []string{"--ref=v1\n"}, nil,
+			"warning: what is printed has examples in it: name the repository by --git-repo\n"},
+		"a repository with a password": {"", nil, "--image x --git-repo https://me:secret@git.example.org/x.git",
+			[]string{"--repo=https://me:secret@git.example.org/x.git\n"}, nil,
+			"warning: --git-repo has credentials in it, and now the Deployment has them for all who may read it: " +
+				"leave them out, and give git-sync a Secret with them, as its manual says\n"},
 		"an image with a tag, and a claim": {"", nil, "--image example:5000/controller:v9 --claim mine",
 			[]string{"image: example:5000/controller:v9\n", "claimName: mine\n", variable("SOURCE_PATH", "/files")}, []string{"--repo="}, ""},
 		"a host with a port": {"", nil, "--image example:5000/controller --host-path /srv",
@@ -95,6 +101,7 @@ func TestManifestsThatCantBe(t *testing.T) {
 	for args, says := range map[string]string{
 		"here":                       `manifests takes no arguments, and "here" is one`,
 		"--image=":                   `--image "" can't be used`,
+		"--image=images.example/x:":  `--image "images.example/x:" can't be an image: write a tag after the ':', or leave the ':' out`,
 		"--git-repo=":                `--git-repo "" can't be used`,
 		"--git-repo=a --claim=b":     "the files can't come from git and from a claim: name one place",
 		"--git-ref=a --host-path=/b": "the files can't come from git and from the node: name one place",
@@ -121,6 +128,55 @@ func TestManifestsThatCantBe(t *testing.T) {
 	var stderr strings.Builder
 	if code := Run(t.Context(), Process{Args: []string{"manifests"}, Stdout: closed{}, Stderr: &stderr}); code != 1 {
 		t.Errorf("nobody to print to: exit code %d: %s", code, &stderr)
+	}
+}
+
+// TestBlanksInAFlag: arguments that a shell has kept together.
+func TestBlanksInAFlag(t *testing.T) {
+	t.Parallel()
+	for _, image := range []string{"a b", "a\tb", "a\n", "a\r", " "} {
+		e := manifestsIn(t, "", nil, "--image="+image)
+		if e.code != 64 || e.stdout != "" || !strings.Contains(e.stderr, "write it without blanks") {
+			t.Errorf("%q: %+v", image, e)
+		}
+	}
+}
+
+func TestImageFlaws(t *testing.T) {
+	t.Parallel()
+	const tag, port, name, digest = "write a tag after", "write a port after", "a name is missing", "write a digest after"
+	for image, want := range map[string]string{
+		"": "", "x": "", "x:v1": "", "images.example/team/x": "", "images.example:5000/x": "", "images.example:5000/x:v1": "",
+		"x@sha256:01": "", "images.example:5000/x:v1@sha256:01": "",
+		"images.example/x:": tag, "x:": tag, "images.example:5000/x:": tag, "x:@sha256:01": tag,
+		"images.example:/x": port,
+		":v1":               name, "images.example/:v1": name, "images.example/": name, "/x": name, "images.example//x": name, "@sha256:01": name, ":5000/x": name,
+		"x@": digest, "x:v1@": digest, "x@sha256": digest, "x@sha256:": digest, "x@:01": digest,
+	} {
+		if got := imageFlaw(image); (got == "") != (want == "") || !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %q, want %q", image, got, want)
+		}
+	}
+}
+
+func TestCredentials(t *testing.T) {
+	t.Parallel()
+	for repository, want := range map[string]bool{
+		"https://me:secret@git.example.org/x.git": true,
+		"HTTP://me:secret@git.example.org:80/x":   true,
+		"https://token@git.example.org/x.git":     true,
+		"https://me:se@cret#%zz?@git.example.org": true,
+		"ssh://git:secret@git.example.org/x":      true,
+		"https://git.example.org/x.git":           false,
+		"https://git.example.org:8443/x@v1":       false,
+		"ssh://git@git.example.org:22/x":          false,
+		"git@git.example.org:team/x.git":          false,
+		"file:///srv/x@y":                         false,
+		"":                                        false,
+	} {
+		if got := credentials(repository); got != want {
+			t.Errorf("%q: %v, want %v", repository, got, want)
+		}
 	}
 }
 

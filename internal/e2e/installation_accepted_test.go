@@ -119,7 +119,6 @@ func TestThePodIsRestricted(t *testing.T) {
 	l.cluster.Kubectl(t, "label", "namespace", place, "pod-security.kubernetes.io/enforce=restricted")
 	for _, args := range [][]string{nil, {"--claim=webservices"}} {
 		pod := l.printed(args...).pod
-		pod.ServiceAccountName = ""
 		try := func() error {
 			_, err := l.core.CoreV1().Pods(place).Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "try"}, Spec: pod},
 				metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict})
