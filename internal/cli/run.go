@@ -64,7 +64,7 @@ func (a *app) leaseChanged(ctx context.Context, l *kube.Lease) {
 	before := a.standing
 	a.standing = standing{leading, holder}
 	switch until := l.TakenOver().Add(a.cfg.Prune.AfterTakeover); {
-	case before == a.standing:
+	case before == a.standing, leading && before.leading:
 	case leading && time.Now().Before(until):
 		a.log.Info("active: the lease was taken from another holder, and nothing is deleted for a while", "until", until.Format(time.TimeOnly))
 	case leading:

@@ -75,6 +75,8 @@ type Cluster struct {
 	// closed has what creations have found out about their namespaces, where we may
 	// not watch those, and uncreated why we may not create namespaces.
 	closed, uncreated findings
+	// rewound tells Run that the server is at an earlier state than it was.
+	rewound chan struct{}
 	// crdNews wakes those that wait for the CRD.
 	crdNews    broadcast
 	definition definition
@@ -87,7 +89,7 @@ func New(cfg *rest.Config, opts Options) (*Cluster, error) {
 		return nil, err
 	}
 	cfg = observing(cfg, opts.Observer)
-	c := &Cluster{opts: opts, definition: definition, listener: nobody{}, clock: &serverClock{}, connections: newConnections(cfg)}
+	c := &Cluster{opts: opts, definition: definition, listener: nobody{}, clock: &serverClock{}, connections: newConnections(cfg), rewound: make(chan struct{}, 1)}
 	if c.write, err = newClients(cfg, c.connections, writeTimeout); err != nil {
 		return nil, err
 	}

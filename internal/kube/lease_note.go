@@ -37,6 +37,10 @@ func (c *serverClock) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
+// noteGrain is how far ahead a note may be that another has just written: clocks that
+// are told by answers differ by so much.
+const noteGrain = 10 * time.Second
+
 func (c *serverClock) set(ahead time.Duration) {
 	if ahead.Abs() < clockGrain {
 		ahead = 0
@@ -52,6 +56,12 @@ func (c *serverClock) now() time.Time {
 // stamp is the time as a note has it.
 func (c *serverClock) stamp() string { return c.now().UTC().Format(metav1.RFC3339Micro) }
 
+// possible says whether a note can be right: it is a time, and not one to come.
+func (c *serverClock) possible(note string) bool {
+	at, err := time.Parse(time.RFC3339Nano, note)
+	return err == nil && at.Before(c.now().Add(noteGrain))
+}
+
 // since is when a note was written, by our own clock; "" is never. One that lies
 // ahead, or that nobody can read, counts as written just now: that is the safe side.
 func (c *serverClock) since(note string) time.Time {
@@ -59,7 +69,7 @@ func (c *serverClock) since(note string) time.Time {
 		return time.Time{}
 	}
 	at, err := time.Parse(time.RFC3339Nano, note)
-	if err != nil {
+	if err != nil || !c.possible(note) {
 		return time.Now()
 	}
 	return time.Now().Add(-max(0, c.now().Sub(at)))

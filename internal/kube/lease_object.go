@@ -27,8 +27,13 @@ type leaseObject struct {
 	// nothing was written since.
 	renewing, blind bool
 
-	// last is the Lease as it was last seen or written; nil where there is none.
-	last *coordinationv1.Lease
+	// rewound is called when the Lease is at an earlier version than it was, or is gone.
+	rewound func()
+
+	// last is the Lease as it was last seen or written; nil where there is none. vanished
+	// is how it was before, where there is none any more: that it was deleted doesn't end
+	// its holder.
+	last, vanished *coordinationv1.Lease
 	// moved is when it was first seen to be held and renewed as it is. How long it
 	// lasts counts from there, by our own monotonic clock: the holder's may be wrong.
 	moved time.Time
@@ -43,7 +48,7 @@ func nameOfLease(source string) string { return "webservice-source-" + source }
 func (c *Cluster) newLeaseObject(namespace, source, identity string) *leaseObject {
 	return &leaseObject{
 		client: c.lease.leases.Leases(namespace), namespace: namespace, name: nameOfLease(source),
-		identity: identity, clock: c.clock, answered: c.noteLease,
+		identity: identity, clock: c.clock, answered: c.noteLease, rewound: c.suspectRewind,
 	}
 }
 
@@ -57,41 +62,60 @@ func (o *leaseObject) look(ctx context.Context) error {
 	missing := apierrors.IsNotFound(err)
 	o.blind = err != nil && !missing
 	switch {
+	case missing && o.last != nil:
+		o.vanished, lease = o.last, nil
+		o.rewound()
 	case missing:
 		lease = nil
 	case err != nil:
 		return err
+	case o.last != nil && newer(o.last.ResourceVersion, lease.ResourceVersion):
+		o.moved = time.Now()
+		o.rewound()
 	case o.last == nil || leaseHolder(o.last) != leaseHolder(lease) || !renewedAt(o.last).Equal(renewedAt(lease)):
 		o.moved = time.Now()
 	}
-	o.last = lease
+	if o.last = lease; lease != nil {
+		o.vanished = nil
+	}
 	return nil
+}
+
+// known is the Lease as it was last seen, also where it has vanished since; nil where
+// there was none.
+func (o *leaseObject) known() *coordinationv1.Lease {
+	if o.last != nil {
+		return o.last
+	}
+	return o.vanished
 }
 
 // holder is who had the Lease when it was last seen; "" is nobody.
 func (o *leaseObject) holder() string {
-	if o.last == nil {
+	lease := o.known()
+	if lease == nil {
 		return ""
 	}
-	return leaseHolder(o.last)
+	return leaseHolder(lease)
 }
 
 // free says whether we may claim it: it is nobody's, our own, or isn't renewed.
 func (o *leaseObject) free() bool {
 	holder := o.holder()
-	return holder == "" || holder == o.identity || time.Since(o.moved) >= lasts(o.last)
+	return holder == "" || holder == o.identity || time.Since(o.moved) >= lasts(o.known())
 }
 
 // claim makes the Lease ours, or renews it. Where it is taken from another holder,
-// a note on it says so from then on, whoever has it next.
+// a note on it says so from then on, whoever has it next. A note that can't be right
+// counts as written now, and so it is.
 func (o *leaseObject) claim(ctx context.Context) error {
 	now, before := time.Now(), o.holder()
 	next := o.next(now)
 	took := before != "" && before != o.identity
-	switch {
-	case took:
+	switch note := next.Annotations[takenOverAnnotation]; {
+	case took, note != "" && !o.clock.possible(note):
 		next.Annotations[takenOverAnnotation] = o.clock.stamp()
-	case next.Annotations[takenOverAnnotation] == "" && o.note != "":
+	case note == "" && o.note != "":
 		next.Annotations[takenOverAnnotation] = o.note // the Lease was deleted meanwhile
 	}
 	if err := o.write(ctx, next); err != nil {
@@ -149,7 +173,7 @@ func (o *leaseObject) write(ctx context.Context, next *coordinationv1.Lease) (er
 	}
 	o.tell(ctx, what, err)
 	if err == nil {
-		o.last, o.blind = written, false
+		o.last, o.vanished, o.blind = written, nil, false
 	}
 	return err
 }

@@ -92,9 +92,9 @@ func (l *Lease) obstacle(ctx context.Context, began time.Time) error {
 	if holder == "" || holder == l.identity {
 		return nil
 	}
-	// By its own clock, which need not be ours: after the time that one waits for a
-	// lease that isn't renewed, it is clear that this one is.
-	over := time.Since(renewedAt(lease)) >= lasts(lease)
+	// By its own clock, which need not be ours and may be nonsense: after the time that
+	// one waits for a lease that isn't renewed, it is clear that this one is.
+	over := time.Since(renewedAt(lease)).Abs() >= lasts(lease)
 	if over && time.Since(began) < leaseDuration+2*retryPeriod {
 		return nil
 	}

@@ -24,13 +24,28 @@ const (
 // and before any step.
 func (c *Cluster) Run(ctx context.Context, listener Listener, gate Gate) {
 	c.listener, c.gate = listener, gate
-	var watches sync.WaitGroup
-	defer watches.Wait()
+	for ctx.Err() == nil {
+		watching, stop := context.WithCancel(ctx)
+		var watches sync.WaitGroup
+		c.watchAll(watching, &watches)
+		select {
+		case <-ctx.Done():
+		case <-c.rewound:
+		}
+		stop()
+		watches.Wait()
+		if ctx.Err() == nil {
+			c.forgetAll()
+		}
+	}
+}
+
+func (c *Cluster) watchAll(ctx context.Context, watches *sync.WaitGroup) {
 	crd := newWatcher(watchCRD, c.watch.dynamic.Resource(crdResource()), onlyNamed(v1.CRDName), c.crds.newFeed(anyKey), &c.health)
 	crd.optional = true
 	watches.Go(func() { crd.run(ctx) })
 	for _, scope := range c.scopes() {
-		c.watchNamespaces(ctx, &watches, scope)
+		c.watchNamespaces(ctx, watches, scope)
 		configmaps := newWatcher(scope.name(watchConfigMaps), c.watch.core.ConfigMaps(string(scope)), onlyManaged,
 			c.children.newFeed(scope.has), &c.health)
 		watches.Go(func() { configmaps.run(ctx) })
