@@ -162,6 +162,29 @@ func TestHistoryIsBounded(t *testing.T) {
 	})
 }
 
+// TestAStandbyIsNotNotConverged: it has nothing to make converge.
+func TestAStandbyIsNotNotConverged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		stop := background(t, r.Publishing)
+		defer stop()
+		r.Take(snapshot(file(checkout, "a")))
+		pass(time.Minute)
+		if h := r.History().NotConverged; len(h) != 0 {
+			t.Errorf("while it stands by: %+v", h)
+		}
+		led := time.Now()
+		defer r.lead()()
+		pass(time.Minute)
+		away := time.Now()
+		r.cluster.setState(errors.New("the API server is away"), true)
+		pass(time.Minute)
+		if h := r.History().NotConverged; len(h) == 0 || h[0].From.Before(led) || !h[len(h)-1].From.Equal(away) {
+			t.Errorf("it leads since %s, and can't work since %s: %+v", led, away, h)
+		}
+	})
+}
+
 // TestNotConvergedIsRemembered by what reports said.
 func TestNotConvergedIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -312,6 +312,9 @@ func TestKept(t *testing.T) {
 				if it := r.item(lab("c")); it.Action != report.ActionNoop || it.Reason != c.reason {
 					t.Errorf("%s: %s", it.Action, it.Reason)
 				}
+				if it := r.item(lab("c")); it.Unusable != strings.Contains(c.name, "document") {
+					t.Errorf("its file can't be used: %t", it.Unusable)
+				}
 				r.wantHeld("")
 				if !strings.Contains(c.name, "document") {
 					r.wantConverged()

@@ -29,7 +29,8 @@ func (e *Engine) Publishing(ctx context.Context) {
 		if wait <= 0 {
 			r := e.publish()
 			p.wrote(now, r.Converged)
-			e.noteConverged(now, r.Converged)
+			// Who stands by isn't to make anything converge.
+			e.noteConverged(now, r.Converged || r.Role == report.RoleStandby)
 			wait = p.wait(now, lasting, r.Converged)
 		}
 		timer.Reset(wait)

@@ -43,6 +43,7 @@ func (e *Engine) Report() *report.Report {
 		r.Finish(e.current.finished)
 	}
 	r.Converged, r.WaitingFor = cycle.Judge(facts)
+	r.SourceFailed = e.sourceFailed()
 	r.Summary = report.Summarize(r.Items, r.Held, r.Problems)
 	return r
 }
@@ -103,6 +104,16 @@ func (e *Engine) sourceFault() string {
 		return s.Unsettled[0] + " to stop changing"
 	}
 	return ""
+}
+
+// sourceFailed: people have to mend the source as a whole. One that just goes on
+// changing is waited for. The engine is locked.
+func (e *Engine) sourceFailed() bool {
+	s := e.snapshot
+	if s == nil || s.Err != nil && s.Complete && e.opts.AllowEmpty {
+		return false
+	}
+	return s.Err != nil || !s.Complete
 }
 
 // first says what the first object, by name, that fails or waits does so for.
@@ -184,7 +195,9 @@ func (e *Engine) reportItem(key plan.Key, it *item, now time.Time) report.Item {
 			ConfigMap:  report.Versions{Before: before.configmap, After: it.after.configmap},
 		},
 	}
-	if want := e.desired[key]; want.object != nil {
+	want := e.desired[key]
+	r.Unusable = want.broken
+	if want.object != nil {
 		r.Source = want.file + ":" + strconv.Itoa(want.line)
 	}
 	if action == plan.Requeue {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -266,6 +267,9 @@ func TestSource(t *testing.T) {
 				rep := r.Report()
 				if rep.Converged != (c.want == "") || rep.WaitingFor != c.want {
 					t.Errorf("converged %t, waiting for %q, want %q", rep.Converged, rep.WaitingFor, c.want)
+				}
+				if mend := slices.Contains([]string{"empty", "missing, where empty is allowed", "not read whole"}, c.name); rep.SourceFailed != mend {
+					t.Errorf("the source as a whole is to be mended: %t", rep.SourceFailed)
 				}
 			})
 		})

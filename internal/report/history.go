@@ -7,7 +7,8 @@ import "time"
 type History struct {
 	// Cycles are those that have ended, the oldest first.
 	Cycles []Cycle `json:"cycles"`
-	// NotConverged are the times in which reports said so, the oldest first.
+	// NotConverged are the times in which reports said so, the oldest first; those of a
+	// stand-by don't count.
 	NotConverged []Span `json:"not_converged"`
 }
 

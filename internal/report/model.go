@@ -61,6 +61,9 @@ type Report struct {
 	Converged bool   `json:"converged"`
 	// WaitingFor is one sentence, "" (and absent) when converged.
 	WaitingFor string `json:"waiting_for,omitempty"`
+	// SourceFailed: the source as a whole can't be read or is empty. WaitingFor says
+	// so in the file.
+	SourceFailed bool `json:"-"`
 	// Source is the state of the directory of files.
 	Source Source `json:"source"`
 	// Requests counts what was sent to the API server.
@@ -154,6 +157,9 @@ type Item struct {
 
 	// Suspended is counted in the summary and isn't in the file.
 	Suspended bool `json:"-"`
+	// Unusable: the documents that name the object can't be used. It isn't in the file,
+	// which has the problems.
+	Unusable bool `json:"-"`
 }
 
 // Failed tells whether the item is an error rather than a wait.

@@ -55,8 +55,10 @@ type item struct {
 	// Due is when the object is looked at again, in seconds of the Unix time. A number
 	// of seconds from now would be another one in every report.
 	Due int64 `json:"due,omitempty"`
-	// Suspended isn't in the report's items.
-	Suspended bool `json:"suspended,omitempty"`
+	// State says what the object's state means to people.
+	State state `json:"state"`
+	// Unusable is as in the report's items, whose file doesn't have it.
+	Unusable bool `json:"unusable,omitempty"`
 }
 
 type tombstone struct {
@@ -81,6 +83,8 @@ type frame struct {
 	Full bool `json:"full"`
 	// Report is the report without its lists.
 	Report json.RawMessage `json:"report"`
+	// SourceFailed isn't in the report: see [report.Report].
+	SourceFailed bool `json:"source_failed"`
 	// Lists is null where they are as they were.
 	Lists *lists `json:"lists"`
 	Items []item `json:"items"`
@@ -189,10 +193,10 @@ func (f *feed) advance(now time.Time) {
 
 // takeItems walks along both lists, which are in the same order.
 func (f *feed) takeItems(r *report.Report, now time.Time) {
-	old := f.items
+	old, held := f.items, heldKeys(r.Held)
 	next := make([]entry, 0, len(r.Items))
 	for i := range r.Items {
-		it := itemOf(&r.Items[i], now)
+		it := itemOf(&r.Items[i], held, now)
 		for len(old) > 0 && keyOf(&old[0].item).before(keyOf(&it)) {
 			f.bury(keyOf(&old[0].item))
 			old = old[1:]
@@ -248,7 +252,7 @@ func (f *feed) encode(seen int64) ([]byte, error) {
 		return nil, err
 	}
 	m := frame{
-		Full: seen == 0, Report: json.RawMessage(text.String()),
+		Full: seen == 0, Report: json.RawMessage(text.String()), SourceFailed: f.of.SourceFailed,
 		Items: []item{}, Gone: []key{}, Cycles: []report.Cycle{}, NotConverged: some(f.spans),
 	}
 	if f.lists > seen {
@@ -272,8 +276,8 @@ func (f *feed) encode(seen int64) ([]byte, error) {
 	return json.Marshal(&m)
 }
 
-func itemOf(i *report.Item, now time.Time) item {
-	it := item{Item: *i, Suspended: i.Suspended}
+func itemOf(i *report.Item, held map[key]bool, now time.Time) item {
+	it := item{Item: *i, State: stateOf(i, held), Unusable: i.Unusable}
 	if i.Requeue != nil {
 		it.Due = now.Unix() + i.AfterSeconds
 	}
@@ -285,7 +289,7 @@ func same(a, b *item) bool {
 	x, y := a.Item, b.Item
 	x.Requeue, y.Requeue = nil, nil
 	late := a.Due - b.Due
-	return x == y && a.Failed() == b.Failed() && (a.Requeue == nil) == (b.Requeue == nil) && -dueTolerance <= late && late <= dueTolerance
+	return x == y && a.State == b.State && a.Failed() == b.Failed() && (a.Requeue == nil) == (b.Requeue == nil) && -dueTolerance <= late && late <= dueTolerance
 }
 
 func keyOf(i *item) key { return key{i.Namespace, i.Name} }

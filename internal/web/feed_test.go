@@ -68,6 +68,10 @@ func TestFeedTellsWhatChanged(t *testing.T) {
 		{"all go", nothing, func(r *report.Report) { r.Items = nil }, 0, 4, false},
 		{"a problem comes", nothing, func(r *report.Report) { r.Problems = []report.Problem{{Path: "x"}} }, 0, 0, true},
 		{"a hold comes", nothing, func(r *report.Report) { r.Held = []report.Held{{Name: "x"}} }, 0, 0, true},
+		{"an object is held", nothing, func(r *report.Report) {
+			r.Held = []report.Held{{Namespace: r.Items[2].Namespace, Name: r.Items[2].Name}}
+		}, 1, 0, true},
+		{"a file can't be used", nothing, func(r *report.Report) { r.Items[0].Unusable = true }, 1, 0, false},
 		{"a warning goes", func(r *report.Report) { r.Warnings = []report.Problem{{Path: "x"}} }, nothing, 0, 0, true},
 	} {
 		f := newFeed(t)

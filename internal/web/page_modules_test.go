@@ -44,14 +44,26 @@ func TestPageModules(t *testing.T) {
 		})()`, `[{"data":"{\"a\":1}","id":null,"name":"beat"},{"data":"{\"b\":\"c: d\"}","id":"x.1","name":"report"},{"data":"2","id":null,"name":"report"}]`},
 		// Every word must be there, in whatever case and field; the order stays.
 		{"filter.js", `(() => {
-			const item = (name, action, more) => ({ namespace: 'lab', name, action, reason: 'Why', source: 'f.yaml:1', target: 't', generation: 1, resource_versions: { webservice: { after: '9' } }, ...more });
-			const rows = [item('b', 'noop'), item('a', 'requeue', { is_error: true }), item('c', 'requeue'), item('d', 'update'), item('e', 'noop', { suspended: true })].map((i) => m.rowOf(i, new Set(['lab/c'])));
+			const item = (name, action, state) => ({ namespace: 'lab', name, action, state, reason: 'Why', source: 'f.yaml:1', target: 't', generation: 1, resource_versions: { webservice: { after: '9' } } });
+			const rows = [item('a', 'noop', 'good'), item('b', 'requeue', 'failing'), item('c', 'requeue', 'held'), item('d', 'update', 'changed'), item('e', 'noop', 'suspended'), item('f', 'noop', 'unusable'), item('g', 'requeue', 'waiting'), item('h', 'requeue', 'failing')].map(m.rowOf);
 			const names = (rows) => rows.map((row) => row.item.name).join('');
 			const all = { text: '', state: '', action: '' };
-			return [rows.map((row) => row.state), names(m.filterRows(rows, { ...all, text: ' WHY lab/a' })), names(m.filterRows(rows, { ...all, text: 'lab nowhere' })),
+			return [rows.map((row) => row.label), names(m.filterRows(rows, { ...all, text: ' WHY lab/a' })), names(m.filterRows(rows, { ...all, text: 'lab nowhere' })),
 				names(m.filterRows(rows, { ...all, state: 'held' })), names(m.filterRows(rows, { ...all, action: 'noop' })),
-				names(rows.toSorted(m.compareBy('name', 1))), names(rows.toSorted(m.compareBy('name', -1))), names(rows.toSorted(m.compareBy('state', 1))), m.tally(rows).good];
-		})()`, `[["good","failing","held","changed","suspended"],"a","","c","be","abcde","edcba","acdeb",1]`},
+				names(m.inOrder(rows, 'name', 1)), names(m.inOrder(rows, 'name', -1)), names(m.inOrder(rows, 'state', 1)), names(m.inOrder(rows, 'trouble', 1)), m.tally(rows).failing];
+		})()`, `[["In order","Failing","Held","Updated","Suspended","File unusable","Waiting","Failing"],"a","","c","aef","abcdefgh","hgfedcba","bhfcgdea","bhfcgade",2]`},
+		// The icon of a source that is gone is that of trouble, and the command isn't said twice.
+		{"summary.js", `(() => {
+			const verdict = (failed, report) => {
+				const v = m.verdictOf({ notReady: '', list: [], sourceFailed: failed, report: { role: 'active', summary: { errors: 0, problems: 0, held: 2 }, ...report } });
+				return [v.sign, v.why];
+			};
+			return [verdict(true, { waiting_for: 'the source is empty; 2 held: why (approve x --out o)', held_command: 'approve x --out o' }),
+				verdict(false, { waiting_for: '2 held: why (no command)' }),
+				verdict(false, { summary: { errors: 0, problems: 0, held: 0 } })];
+		})()`, `[["failing","The source is empty; 2 held: why"],["held","2 held: why (no command)"],["waiting","The cycle to end"]]`},
+		{"summary.js", `[[1, 1], [0, 2], [0, 0]].map(([failing, n]) => m.troublesOf({ report: { summary: { held: 11 * n, problems: n } }, counts: { failing, unusable: n, waiting: n } }).map((t) => t.n + ' ' + t.words + ' ' + (t.state ?? '#' + t.section)))`,
+			`[["1 failing failing","1 file unusable unusable","11 held #held","1 waiting waiting","1 problem #problems"],["2 files unusable unusable","22 held #held","2 waiting waiting","2 problems #problems"],[]]`},
 	} {
 		got, err := json.Marshal(in[any](p, c.module, c.expression))
 		if err != nil {

@@ -92,6 +92,7 @@ func aHistory(now time.Time) report.History {
 	h.NotConverged = []report.Span{
 		{From: start, To: start.Add(4 * time.Second)},
 		{From: start.Add(20 * time.Minute), To: start.Add(26 * time.Minute)},
+		{From: start.Add(35 * time.Minute), To: start.Add(35*time.Minute + 300*time.Millisecond)},
 	}
 	return h
 }
@@ -144,6 +145,8 @@ func troubled(n int) *report.Report {
 	set(3, report.ActionRequeue, "no file; held: 3 of 5 would be deleted, more than half", &report.Requeue{AfterSeconds: 30})
 	set(4, report.ActionNoop, "suspended by the annotation webservice.labhub.io/reconcile in the file", nil)
 	r.Items[4].Suspended = true
+	set(5, report.ActionNoop, "its file can't be used, so the object is kept as it is", nil)
+	r.Items[5].Unusable, r.Items[5].Source = true, ""
 	r.Items[2].ObservedGeneration--
 	r.Converged, r.WaitingFor = false, "1 failing object: "+r.Items[1].Namespace+"/"+r.Items[1].Name+": the server refuses it: admission webhook says replicas must be odd"
 	r.Held = []report.Held{{Namespace: r.Items[3].Namespace, Name: r.Items[3].Name, Reason: "no file; held: 3 of 5 would be deleted, more than half"}}
@@ -187,6 +190,24 @@ func standby(n int) *report.Report {
 	r := aReport(n)
 	r.Role, r.Converged, r.WaitingFor = report.RoleStandby, false, "standing by: the lease is held by node-b_77aa01"
 	r.Holder = "node-b_77aa01"
+	return r
+}
+
+// emptied is one whose files have all gone at once.
+func emptied(n int) *report.Report {
+	r := aReport(n)
+	const reason = "no file; held: the source is empty"
+	for i := range r.Items {
+		it := &r.Items[i]
+		it.Action, it.Reason, it.Source, it.Requeue = report.ActionRequeue, reason, "", &report.Requeue{AfterSeconds: 30}
+		r.Held = append(r.Held, report.Held{Namespace: it.Namespace, Name: it.Name, Reason: reason})
+	}
+	r.Source.Files, r.Source.Objects, r.SourceFailed = 0, 0, true
+	r.HeldDigest, r.HeldCommand = "6b1c0f3a", "webservice-controller approve 6b1c0f3a --out out"
+	r.Converged = false
+	r.WaitingFor = fmt.Sprintf("source desired holds no WebService: put the files back, mend source.path, or set source.allowEmpty; %d held deletions: %s/%s: %s (%s)",
+		n, r.Items[0].Namespace, r.Items[0].Name, reason, r.HeldCommand)
+	r.Summary = report.Summarize(r.Items, r.Held, r.Problems)
 	return r
 }
 

@@ -30,8 +30,10 @@ func TestPageStates(t *testing.T) {
 		state, says string // the verdict, and what else is to be read somewhere
 	}{
 		{"loading", func(*browser.Page) {}, "No report yet", "Nothing is known yet"},
+		{"emptied", func(*browser.Page) { s.Publish(emptied(23)) }, "Not converged", "23 held"},
 		{"empty", func(*browser.Page) {
 			r := aReport(0)
+			r.SourceFailed = true
 			r.Converged, r.WaitingFor = false, "the source has no WebServices: put the files back, mend source.path, or set source.allowEmpty"
 			s.Publish(r)
 		}, "Not converged", "There are no WebServices"},
@@ -50,7 +52,7 @@ func TestPageStates(t *testing.T) {
 			s.shown.mu.Lock()
 			s.shown.unready = errAway
 			s.shown.mu.Unlock()
-			r := aReport(40)
+			r := troubled(40)
 			r.Converged, r.WaitingFor = false, errAway.Error()
 			s.Publish(r)
 		}, "Not ready", "The API server can't be reached: connection refused."},

@@ -4,7 +4,7 @@
 import { setClock, tick } from './clock.js';
 import { Detail } from './detail.js';
 import { setText } from './dom.js';
-import { compareBy, filterRows, tally } from './filter.js';
+import { filterRows, inOrder, tally } from './filter.js';
 import { Grid } from './grid.js';
 import { Link } from './link.js';
 import { Notices } from './notices.js';
@@ -26,7 +26,7 @@ const place = places.read();
 const byId = (id) => document.getElementById(id);
 const narrow = matchMedia('(max-width: 899px)');
 
-const summary = new Summary();
+const summary = new Summary((state) => toState(state));
 const picture = new Picture();
 const notices = new Notices((key) => open(key));
 const tools = new Tools(byId('tools'), (change) => look(change));
@@ -44,14 +44,16 @@ function rowsInOrder() {
   const of = `${place.sort} ${place.direction}`;
   if (orderedOf?.list !== store.list || orderedOf.of !== of) {
     orderedOf = { list: store.list, of };
-    ordered = of === 'name 1' ? store.list : store.list.toSorted(compareBy(place.sort, place.direction));
+    ordered = inOrder(store.list, place.sort, place.direction);
   }
   return ordered;
 }
 
 function showRows() {
-  const rows = filterRows(rowsInOrder(), place);
+  const like = filterRows(rowsInOrder(), { ...place, state: '' });
+  const rows = filterRows(like, { text: '', action: '', state: place.state });
   grid.show(rows, place);
+  tools.show(place, tally(like), store.counts);
   const total = store.list.length;
   setText(byId('count'), rows.length === total ? count(total, 'object') : `${rows.length.toLocaleString('en')} of ${count(total, 'object')}`);
   byId('count').hidden = store.report === null;
@@ -63,12 +65,8 @@ function showRows() {
 function nothing(total) {
   if (store.report === null) return 'Nothing is known yet.';
   if (total > 0) return 'No WebService is like that. Take something out of the search, or choose another state.';
-  if (store.report.role === 'standby') return 'While this process stands by it looks at no WebServices.';
+  if (store.report.role === 'standby') return 'While another process decides, this one has no WebServices to show.';
   return 'There are no WebServices: the source names none, and the cluster has none of this source.';
-}
-
-function showTools() {
-  tools.show(place, tally(store.list), store.list.length);
 }
 
 let writing = 0;
@@ -79,7 +77,13 @@ function look(change) {
   clearTimeout(writing);
   writing = setTimeout(() => places.write(place), 300);
   showRows();
-  showTools();
+}
+
+// toState shows the objects that are in a state, whatever else was looked at.
+function toState(state) {
+  look({ text: '', action: '', state });
+  byId('services-title').scrollIntoView();
+  byId('services-title').focus({ preventScroll: true });
 }
 
 function open(key, focus = true) {
@@ -111,17 +115,21 @@ function aside() {
   }
 }
 
+// On a narrow screen what there is to see to comes before the facts.
+function fold() {
+  byId('more').open = !narrow.matches;
+}
+
 let version = '';
 
 function take(frame) {
   const first = store.report === null;
   const changed = store.apply(frame);
-  summary.show(store);
+  showState();
   notices.show(store);
   picture.show(store);
   if (changed === null || changed.size > 0) {
     showRows();
-    showTools();
     if (detail.key !== '' && (changed === null || changed.has(detail.key))) detail.refresh(store.rows.get(detail.key));
   }
   if (first && detail.key !== '') detail.reveal();
@@ -133,7 +141,13 @@ function beat({ not_ready: notReady, now }) {
   setClock(now);
   if (store.notReady === notReady && store.report !== null) return;
   store.notReady = notReady;
+  showState();
+}
+
+// While the controller can't work, what is below the verdict is how things stood.
+function showState() {
   summary.show(store);
+  document.body.classList.toggle('away', store.notReady !== '');
 }
 
 const stream = connect('api/stream', {
@@ -171,9 +185,11 @@ addEventListener('hashchange', () => {
   if (place.object !== '') open(place.object);
   else if (detail.key !== '') close();
   showRows();
-  showTools();
 });
-narrow.addEventListener('change', aside);
+narrow.addEventListener('change', () => {
+  aside();
+  fold();
+});
 setInterval(() => {
   if (document.hidden) return;
   tick();
@@ -182,6 +198,6 @@ setInterval(() => {
 }, 1000);
 
 themeButton(byId('theme'));
+fold();
 showRows();
-showTools();
 if (place.object !== '') open(place.object, false);

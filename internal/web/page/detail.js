@@ -89,7 +89,7 @@ export class Detail {
     const parts = [];
     if (this.#row) parts.push(standing(this.#row));
     if (this.#trouble) parts.push(el('p', { class: 'trouble', role: 'status' }, visible(this.#trouble)));
-    if (this.#object) parts.push(identity(this.#object, this.#row), ...fields(this.#object), decisions(this.#object));
+    if (this.#object) parts.push(identity(this.#object, this.#row), ...fields(this.#object, this.#row), decisions(this.#object));
     else if (!this.#trouble) parts.push(el('p', { class: 'dim' }, 'Loading'));
     const at = this.#body.scrollTop;
     this.#body.replaceChildren(...parts);
@@ -119,17 +119,29 @@ function identity(o, row) {
 
 // Roles are said outright: on narrow screens rows are stacked, and a browser may take
 // that for no table at all.
-function fields(o) {
+function fields(o, row) {
+  const left = leftAlone(o, row);
   const groups = Map.groupBy(o.fields, (field) => field.target);
   return [...groups].map(([target, list]) => {
-    const differ = list.filter((field) => field.differs).length;
+    const differing = list.filter((field) => field.differs);
+    const sorted = differing.concat(list.filter((field) => !field.differs));
+    const said = differing.length > 0 ? `${differing.length} of ${list.length} fields differ` : left ? '' : 'as it should be';
     const head = ['Field', 'Should be', 'Is', 'Owned by'].map((name) => el('th', { role: 'columnheader', scope: 'col' }, name));
     return el('section', { class: 'fields' },
-      el('h3', {}, visible(target), el('span', { class: 'dim' }, differ > 0 ? ` ${differ} of ${list.length} fields differ` : ' as it should be')),
+      el('h3', {}, visible(target), el('span', { class: 'dim' }, ` ${[said, left].filter((words) => words !== '').join('; ')}`)),
       el('table', { role: 'table', 'aria-label': `Fields of ${visible(target)}` },
         el('thead', { role: 'rowgroup' }, el('tr', { role: 'row' }, ...head)),
-        el('tbody', { role: 'rowgroup' }, ...list.map(fieldRow))));
+        el('tbody', { role: 'rowgroup' }, ...sorted.map(fieldRow))));
   });
+}
+
+// Why nothing is compared or done: such an object isn't "as it should be". '' where it
+// is seen to.
+function leftAlone(o, row) {
+  if (!o.usable) return 'kept as it is: its file can\u2019t be used';
+  if (row?.state === 'held') return 'kept while its deletion is held';
+  if (row?.state === 'suspended') return 'left alone while it is suspended';
+  return o.source === '' ? 'no file says how it should be' : '';
 }
 
 function fieldRow(f) {
@@ -153,7 +165,7 @@ function breakable(path) {
 
 function decisions(o) {
   const lines = o.decisions.map((d) => el('li', {},
-    el('span', { class: 'when' }, el('time', { datetime: d.at, title: d.at }, clockTime(Date.parse(d.at), now())), ' ', since(Date.parse(d.at))),
+    el('span', { class: 'when' }, el('time', { datetime: d.at, title: d.at }, clockTime(Date.parse(d.at), now())), ' \u00b7 ', since(Date.parse(d.at))),
     el('span', { class: 'what' }, icon(d.is_error ? 'failing' : d.action === 'requeue' ? 'waiting' : d.action === 'noop' ? 'good' : 'changed'),
       el('b', {}, d.is_error ? 'failed' : d.action), ` ${visible(d.target)}`),
     el('span', { class: 'message' }, visible(d.reason))));

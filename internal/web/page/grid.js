@@ -8,7 +8,7 @@ import { visible } from './text.js';
 
 const columns = [
   ['state', 'State'], ['name', 'WebService'], ['action', 'Action'], ['reason', 'Last decision and why'],
-  ['file', 'File'], ['generation', 'Generation'], ['versions', 'Versions'],
+  ['file', 'File'], ['generation', 'Generation'], ['versions', 'Versions', 'The WebService\u2019s resourceVersion \u00b7 its ConfigMap\u2019s'],
 ];
 const beyond = 6; // rows on either side of what is in sight
 
@@ -27,8 +27,8 @@ export class Grid {
   /** onOpen is called with a row's key, onSort with the name of a column. */
   constructor(host, { onOpen, onSort }) {
     this.#onOpen = onOpen;
-    const heads = columns.map(([id, label], at) => {
-      const sort = el('button', { type: 'button' }, label);
+    const heads = columns.map(([id, label, title], at) => {
+      const sort = el('button', { type: 'button', title }, label);
       sort.addEventListener('click', () => onSort(id));
       const head = el('div', { role: 'columnheader', class: id, 'aria-colindex': at + 1 }, sort);
       this.#heads.set(id, head);
@@ -136,7 +136,7 @@ export class Grid {
     setText(node.name, visible(item.name));
     setText(node.cells.action, item.action);
     setText(node.cells.reason, visible(item.reason));
-    setText(node.cells.file, visible(item.source) || 'no file');
+    setText(node.cells.file, visible(item.source) || (item.unusable ? 'unusable file' : 'no file'));
     setText(node.cells.generation, generation(item));
     setText(node.cells.versions, versions(item));
     node.cells.name.title = visible(row.key);

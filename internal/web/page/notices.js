@@ -6,6 +6,7 @@ import { icon } from './icons.js';
 import { count, visible } from './text.js';
 
 const shownAtFirst = 12;
+const namesAtFirst = 30;
 
 /** The part of the page between the verdict and the table. */
 export class Notices {
@@ -32,14 +33,19 @@ export class Notices {
   #held(held, command) {
     if (held.length === 0) return null;
     const remedy = command === ''
-      ? el('p', {}, 'Approval can\u2019t help here: mend the reason.')
+      ? el('p', {}, 'Approval can\u2019t help here: they go on when the reason is gone.')
       : el('div', { class: 'approve' },
-        el('p', {}, 'To delete exactly these, once:'),
-        el('div', { class: 'command' }, el('code', { tabindex: '0' }, visible(command)), copyButton(command, 'Copy', 'Copy the command that approves the held deletions')));
-    const line = (h) => el('li', {},
-      button(visible(`${h.namespace}/${h.name}`), { class: 'link' }, () => this.#open(`${h.namespace}/${h.name}`)),
-      el('span', { class: 'message' }, visible(h.reason)));
-    return this.#section('held', 'held', `Held deletions`, held, line, remedy);
+        el('p', {}, 'To keep them, bring their files back. To delete exactly these, once:'),
+        el('div', { class: 'command' }, el('code', { tabindex: '0' }, visible(command)), copyButton(command, 'Copy', 'Copy the command that approves the held deletions')),
+        el('p', { class: 'dim' }, 'It is to be run where the controller runs: in a pod, by ', el('code', {}, 'kubectl exec'), ' in the active pod\u2019s container \u201ccontroller\u201d.'));
+    return this.#section('held', 'held', 'Held deletions', held, (list) => this.#byReason(list), remedy, namesAtFirst);
+  }
+
+  // Mostly all are held for one reason, which is said once.
+  #byReason(held) {
+    const name = (h) => el('li', {}, button(visible(`${h.namespace}/${h.name}`), { class: 'link' }, () => this.#open(`${h.namespace}/${h.name}`)));
+    return [...Map.groupBy(held, (h) => h.reason)].map(([reason, list]) => el('li', { class: 'reason' },
+      el('p', { class: 'message' }, visible(reason)), el('ul', { class: 'names' }, ...list.map(name))));
   }
 
   #places(id, title, places) {
@@ -47,21 +53,22 @@ export class Notices {
     const line = (p) => el('li', {},
       el('code', { class: 'place' }, visible(where(p))),
       el('span', { class: 'message' }, visible(p.message)));
-    return this.#section(id, id === 'problems' ? 'failing' : 'warning', title, places, line, null);
+    return this.#section(id, id === 'problems' ? 'failing' : 'warning', title, places, (list) => list.map(line), null, shownAtFirst);
   }
 
-  #section(id, sign, title, all, line, remedy) {
-    const whole = this.#whole.has(id) || all.length <= shownAtFirst + 1;
-    const list = el('ul', {}, ...(whole ? all : all.slice(0, shownAtFirst)).map(line));
+  // lines makes what the list has of some entries.
+  #section(id, sign, title, all, lines, remedy, atFirst) {
+    const whole = this.#whole.has(id) || all.length <= atFirst + 1;
+    const list = el('ul', {}, ...lines(whole ? all : all.slice(0, atFirst)));
     const more = whole ? null : button(`Show all ${count(all.length, 'entry', 'entries')}`, { class: 'quiet' }, () => {
       this.#whole.add(id);
-      list.replaceChildren(...all.map(line));
+      list.replaceChildren(...lines(all));
       list.tabIndex = -1;
       list.focus();
       more.remove();
     });
     return el('section', { class: `notice ${id}`, 'aria-labelledby': `${id}-title` },
-      el('h2', { id: `${id}-title` }, icon(sign), `${title} `, el('span', { class: 'number' }, all.length.toLocaleString('en'))),
+      el('h2', { id: `${id}-title`, tabindex: '-1' }, icon(sign), `${title} `, el('span', { class: 'number' }, all.length.toLocaleString('en'))),
       remedy, list, more);
   }
 }

@@ -17,6 +17,8 @@ export class Picture {
   #bars = el('div', { class: 'drawing' });
   #strip = el('div', { class: 'drawing' });
   #stripNote = el('p', { class: 'said' });
+  #stripLegend = el('span', { class: 'legend' });
+  #stripFigure;
   #table = el('tbody');
   #details;
   #store = null;
@@ -29,16 +31,19 @@ export class Picture {
       el('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Recent cycles as a table' },
         el('table', {}, el('thead', {}, el('tr', {}, ...head)), this.#table)));
     this.#details.addEventListener('toggle', () => this.#fillTable());
+    this.#stripFigure = el('figure', {}, this.#strip, el('figcaption', {}, this.#stripLegend, this.#stripNote));
     this.#host.append(
       el('figure', {}, this.#bars, el('figcaption', {}, legend(), this.#summary)),
-      el('figure', {}, this.#strip, el('figcaption', {}, this.#stripNote)),
+      this.#stripFigure,
       this.#details);
     new ResizeObserver(() => this.#draw()).observe(this.#host);
   }
 
   show(store) {
     this.#store = store;
-    this.#section.hidden = store.cycles.length === 0 && store.notConverged.length === 0;
+    // Who stands by isn't to make anything converge.
+    this.#stripFigure.hidden = store.report.role === 'standby';
+    this.#section.hidden = store.cycles.length === 0 && (this.#stripFigure.hidden || store.notConverged.length === 0);
     this.#draw();
   }
 
@@ -64,7 +69,16 @@ export class Picture {
     }
     const from = begin(cycles, notConverged);
     setText(this.#stripNote, spansOf(notConverged, from));
+    this.#explain(notConverged);
     this.#strip.replaceChildren(strip(notConverged, from, width));
+  }
+
+  #explain(spans) {
+    const there = new Set(spans.map(kindOf)).add('together');
+    const kinds = spans.length === 0 ? [] : Object.keys(meaning).filter((kind) => there.has(kind));
+    if (this.#stripLegend.dataset.kinds === kinds.join()) return;
+    this.#stripLegend.dataset.kinds = kinds.join();
+    this.#stripLegend.replaceChildren(...kinds.map((kind) => el('span', {}, sign(kind), meaning[kind])));
   }
 
   #fillTable() {
@@ -75,9 +89,26 @@ export class Picture {
   }
 }
 
+const meaning = { together: 'converged', apart: 'not converged', brief: 'not converged, for less than a second' };
+
+// A moment is what each edit of a file takes: nobody has to see to that.
+function kindOf(s) {
+  return s.to && Date.parse(s.to) - Date.parse(s.from) < 1000 ? 'brief' : 'apart';
+}
+
+const shapes = {
+  healed: () => diamond(5, 5),
+  brief: () => svg('rect', { class: 'brief', x: 4, y: 0, width: 1.5, height: 10 }),
+  apart: () => svg('rect', { class: 'apart', x: 0.5, y: 0.5, width: 9, height: 9 }),
+  together: () => svg('rect', { class: 'together', x: 0, y: 0, width: 10, height: 10 }),
+};
+
+function sign(kind) {
+  const shape = shapes[kind] ?? (() => svg('rect', { class: kind, x: 2, y: 0, width: 6, height: 10 }));
+  return svg('svg', { viewBox: '0 0 10 10', class: 'key', 'aria-hidden': 'true' }, shape());
+}
+
 function legend() {
-  const sign = (kind) => svg('svg', { viewBox: '0 0 10 10', class: 'key', 'aria-hidden': 'true' },
-    kind === 'healed' ? diamond(5, 5) : svg('rect', { class: kind, x: 2, y: 0, width: 6, height: 10 }));
   return el('span', { class: 'legend' },
     el('span', {}, sign('took'), 'time taken'), el('span', {}, sign('writes'), 'writes'), el('span', {}, sign('healed'), 'healed what others changed'));
 }
@@ -145,7 +176,7 @@ function strip(spans, from, width) {
   const marks = spans.map((s) => {
     const begins = at(Date.parse(s.from));
     const ends = at(s.to ? Date.parse(s.to) : until);
-    return svg('rect', { class: 'apart', x: begins, y: 0, width: Math.max(2, ends - begins), height: 14 },
+    return svg('rect', { class: ends - begins < 4 && kindOf(s) === 'apart' ? 'apart thin' : kindOf(s), x: begins, y: 0, width: Math.max(1, ends - begins), height: 14 },
       svg('title', {}, `Not converged from ${clockTime(Date.parse(s.from), until)}${s.to ? ` to ${clockTime(Date.parse(s.to), until)}` : ' until now'}`));
   });
   return svg('svg', { class: 'strip', width, height: 34, viewBox: `0 0 ${width} 34`, role: 'img', 'aria-label': spansOf(spans, from) },

@@ -7,12 +7,13 @@ import { actions, sorts, states } from './filter.js';
 export function read() {
   const from = new URLSearchParams(location.hash.slice(1));
   const oneOf = (name, known) => (known.includes(from.get(name)) ? from.get(name) : '');
+  const sort = oneOf('sort', sorts) || 'trouble';
   return {
     text: from.get('q') ?? '',
     state: oneOf('state', states.map((state) => state.id)),
     action: oneOf('action', actions),
-    sort: oneOf('sort', sorts) || 'name',
-    direction: from.get('order') === 'down' ? -1 : 1,
+    sort,
+    direction: sort !== 'trouble' && from.get('order') === 'down' ? -1 : 1,
     object: from.get('object') ?? '',
   };
 }
@@ -23,7 +24,7 @@ export function write(place) {
   if (place.text) to.set('q', place.text);
   if (place.state) to.set('state', place.state);
   if (place.action) to.set('action', place.action);
-  if (place.sort !== 'name') to.set('sort', place.sort);
+  if (place.sort !== 'trouble') to.set('sort', place.sort);
   if (place.direction < 0) to.set('order', 'down');
   if (place.object) to.set('object', place.object);
   const hash = to.toString();

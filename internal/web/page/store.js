@@ -1,12 +1,14 @@
 // What is known of the controller: the report, kept up by what the stream tells.
 
-import { compareBy, rowOf } from './filter.js';
+import { compareBy, rowOf, tally } from './filter.js';
 
 export class Store {
   /** The report without its items and lists; null before the first. */
   report = null;
   /** Why the controller can't work; '' if it can. */
   notReady = '';
+  /** Whether the source as a whole is in trouble. */
+  sourceFailed = false;
   problems = [];
   warnings = [];
   held = [];
@@ -15,12 +17,13 @@ export class Store {
   /** Rows by key, and in the order of their names. */
   rows = new Map();
   list = [];
-
-  #held = new Set();
+  /** How many rows are in each state. */
+  counts = tally([]);
 
   /** Takes a frame over. Returns the keys that it changes; null is all. */
   apply(frame) {
     this.report = frame.report;
+    this.sourceFailed = frame.source_failed;
     this.notConverged = frame.not_converged;
     if (frame.full) {
       this.rows.clear();
@@ -28,25 +31,12 @@ export class Store {
     }
     this.cycles = this.cycles.concat(frame.cycles).slice(-120);
     const changed = new Set();
-    if (frame.lists !== null) this.#takeLists(frame.lists, changed);
+    if (frame.lists !== null) ({ problems: this.problems, warnings: this.warnings, held: this.held } = frame.lists);
     const members = this.#takeItems(frame, changed);
     if (members) this.list = [...this.rows.values()].sort(compareBy('name', 1));
     else if (changed.size > 0) this.list = this.list.map((row) => this.rows.get(row.key));
+    this.counts = tally(this.list);
     return frame.full ? null : changed;
-  }
-
-  #takeLists(lists, changed) {
-    this.problems = lists.problems;
-    this.warnings = lists.warnings;
-    this.held = lists.held;
-    const before = this.#held;
-    this.#held = new Set(lists.held.map((held) => `${held.namespace}/${held.name}`));
-    for (const key of before.symmetricDifference(this.#held)) {
-      const row = this.rows.get(key);
-      if (row === undefined) continue;
-      this.rows.set(key, rowOf(row.item, this.#held));
-      changed.add(key);
-    }
   }
 
   // takeItems says whether objects have come or gone. What has gone and come back is in
@@ -58,7 +48,7 @@ export class Store {
       changed.add(`${namespace}/${name}`);
     }
     for (const item of frame.items) {
-      const row = rowOf(item, this.#held);
+      const row = rowOf(item);
       members ||= !this.rows.has(row.key);
       this.rows.set(row.key, row);
       changed.add(row.key);

@@ -23,7 +23,8 @@ export class Tools {
     this.#search = el('input', { type: 'search', id: 'search', placeholder: 'Name, reason or file', autocomplete: 'off', spellcheck: 'false', 'aria-keyshortcuts': '/' });
     this.#search.addEventListener('input', () => onChange({ text: this.#search.value }));
     this.#action = select([['', 'Any'], ...actions.map((action) => [action, action])], (value) => onChange({ action: value }));
-    this.#sort = select(sortNames.flatMap(([id, name]) => [[`${id} up`, `${name} \u2191`], [`${id} down`, `${name} \u2193`]]), (value) => {
+    const orders = sortNames.flatMap(([id, name]) => [[`${id} up`, `${name} \u2191`], [`${id} down`, `${name} \u2193`]]);
+    this.#sort = select([['trouble up', 'Trouble first'], ...orders], (value) => {
       const [sort, order] = value.split(' ');
       onChange({ sort, direction: order === 'up' ? 1 : -1 });
     });
@@ -43,16 +44,18 @@ export class Tools {
     return node;
   }
 
-  /** Shows what is looked at, and how many rows each state has. */
-  show(place, counts, total) {
+  /** Shows what is looked at, and how many of the rows that are like the search each
+   *  state has. exist are those that there are at all. */
+  show(place, counts, exist) {
     if (this.#search.value !== place.text) this.#search.value = place.text;
     this.#action.value = place.action;
     this.#sort.value = `${place.sort} ${place.direction > 0 ? 'up' : 'down'}`;
+    const all = Object.values(counts).reduce((sum, n) => sum + n, 0);
     for (const [state, { node, number }] of this.#chips) {
-      const n = state === '' ? total : counts[state];
-      setText(number, n.toLocaleString('en'));
+      setText(number, (state === '' ? all : counts[state]).toLocaleString('en'));
       node.setAttribute('aria-pressed', String(place.state === state));
-      node.hidden = n === 0 && state !== '' && place.state !== state;
+      // What just isn't like the search keeps its place: typing moves nothing.
+      node.hidden = exist[state] === 0 && place.state !== state;
     }
   }
 
