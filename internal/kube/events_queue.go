@@ -3,6 +3,7 @@ package kube
 import (
 	"container/heap"
 	"container/list"
+	"maps"
 	"time"
 
 	"labhub.io/webservice-controller/internal/plan"
@@ -15,6 +16,20 @@ const (
 	countLast   = 10 * time.Minute
 	countGrowth = 4
 )
+
+// freshMost is how many facts of one object that weren't told before are taken within
+// freshWindow. Of an object that somebody changes all the time, each value would be a
+// fact of its own.
+const (
+	freshMost   = 10
+	freshWindow = time.Minute
+)
+
+// fresh counts the new facts of one object since the window began.
+type fresh struct {
+	since time.Time
+	n     int
+}
 
 // fact is what one Event tells, however often it was noted.
 type fact struct {
@@ -43,6 +58,7 @@ type fact struct {
 type eventQueue struct {
 	most  int
 	facts map[eventID]*fact
+	fresh map[plan.Key]fresh
 	// noted are those of the cycle that lasts, waiting those that may go out, and idle
 	// those with nothing to be told, the one that was told longest ago first.
 	noted   []*fact
@@ -54,7 +70,7 @@ type eventQueue struct {
 }
 
 func newEventQueue(most int) *eventQueue {
-	return &eventQueue{most: most, facts: map[eventID]*fact{}, idle: list.New()}
+	return &eventQueue{most: most, facts: map[eventID]*fact{}, fresh: map[plan.Key]fresh{}, idle: list.New()}
 }
 
 // note counts a fact.
@@ -62,7 +78,7 @@ func (q *eventQueue) note(event plan.Event, now time.Time) {
 	id := idOf(&event)
 	f := q.facts[id]
 	switch {
-	case f == nil && !q.room():
+	case f == nil && (!q.mayTell(event.Key, now) || !q.room()):
 		q.dropped++
 		return
 	case f == nil:
@@ -79,6 +95,20 @@ func (q *eventQueue) note(event plan.Event, now time.Time) {
 	}
 	f.unsent++
 	f.last = now
+}
+
+// mayTell counts a new fact of an object, and says whether that isn't one too many.
+func (q *eventQueue) mayTell(key plan.Key, now time.Time) bool {
+	if len(q.fresh) > q.most {
+		maps.DeleteFunc(q.fresh, func(_ plan.Key, f fresh) bool { return now.Sub(f.since) >= freshWindow })
+	}
+	f := q.fresh[key]
+	if now.Sub(f.since) >= freshWindow {
+		f = fresh{since: now}
+	}
+	f.n++
+	q.fresh[key] = f
+	return f.n <= freshMost
 }
 
 // room makes room for one more fact, if there is any to be had.

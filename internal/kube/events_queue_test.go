@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	v1 "labhub.io/webservice-controller/internal/api/v1"
 	"labhub.io/webservice-controller/internal/plan"
 )
 
@@ -94,5 +95,28 @@ func TestEventsThatAreDropped(t *testing.T) {
 	q.drop()
 	if q.dropped != 2 || len(q.facts) != 0 {
 		t.Errorf("%d dropped, %d left", q.dropped, len(q.facts))
+	}
+}
+
+// TestEventsOfOneObject: one that is changed all the time doesn't fill the cluster with
+// its events, and others have theirs.
+func TestEventsOfOneObject(t *testing.T) {
+	t.Parallel()
+	q, now := newEventQueue(1000), time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	note := func(name string, n int) {
+		q.note(plan.Event{Key: plan.Key{Namespace: "lab", Name: name}, Reason: v1.EventUpdated, Note: fmt.Sprint("value ", n)}, now)
+	}
+	for n := range 50 {
+		note("busy", n)
+	}
+	note("quiet", 0)
+	note("busy", 3) // told already: it is counted up
+	if len(q.facts) != freshMost+1 || q.dropped != 50-freshMost {
+		t.Errorf("%d facts, %d dropped", len(q.facts), q.dropped)
+	}
+	now = now.Add(freshWindow)
+	note("busy", 50)
+	if len(q.facts) != freshMost+2 {
+		t.Errorf("%d facts after the window", len(q.facts))
 	}
 }

@@ -135,6 +135,40 @@ func TestLeaseOfTheDead(t *testing.T) {
 	}
 }
 
+// TestADeletedLeaseIsStillItsHolders: who stands by doesn't take the deletion for the
+// holder's end. It waits as long as for a Lease that isn't renewed, and it has taken it
+// over then.
+func TestADeletedLeaseIsStillItsHolders(t *testing.T) {
+	account := shipped(t)
+	t.Parallel()
+	proxy := labtest.NewProxy(t, shared)
+	one, _ := contender(t, connect(t, proxy.Kubeconfig(t, account)), "pod-a_1")
+	leads(t, one, 5*time.Second)
+	other, _ := contender(t, connect(t, account), "pod-b_2")
+	labtest.Eventually(t, 5*time.Second, func() error {
+		if other.Holder() != "pod-a_1" {
+			return errors.New("it hasn't seen who holds it")
+		}
+		return nil
+	})
+	proxy.Set(labtest.When(isLeasePath, labtest.Abort()))
+	began := time.Now()
+	err := shared.Client(t).CoordinationV1().Leases(leaseNamespace).Delete(t.Context(), nameOfLease(leaseName(t)), metav1.DeleteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	leads(t, other, leaseDuration+2*retryPeriod+5*time.Second)
+	// The last renewal was up to a retry period before.
+	if took := time.Since(began); took < leaseDuration-2*retryPeriod {
+		t.Errorf("taken after %v", took)
+	}
+	if other.TakenOver().IsZero() {
+		t.Error("it doesn't count as taken over")
+	}
+}
+
+func isLeasePath(r *http.Request) bool { return strings.Contains(r.URL.Path, "/leases") }
+
 // TestRenewalsBlocked: where nothing but the renewals fails, no write is begun
 // any more before anybody else can hold the lease.
 func TestRenewalsBlocked(t *testing.T) {
