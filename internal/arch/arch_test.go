@@ -29,7 +29,7 @@ func table() []row {
 		{"internal/metrics", "internal/report", "github.com/prometheus/client_golang"},
 		{"internal/evidence", "internal/api/v1 internal/plan internal/report", "k8s.io/apimachinery"},
 		{"internal/export", "internal/api/v1 internal/source", "k8s.io/apimachinery sigs.k8s.io/yaml"},
-		{"internal/web", "internal/report", "github.com/prometheus/client_golang"},
+		{"internal/web", "internal/report", "golang.org/x/net/netutil"},
 		{"internal/preview", "internal/api/v1 internal/source internal/plan internal/report internal/engine", ""},
 		{"manifests", "", ""},
 		{"internal/install", "manifests", "go.yaml.in/yaml/v3"},

@@ -16,7 +16,7 @@ func (a *app) listen(ctx context.Context) error {
 	if addr == "" {
 		return nil
 	}
-	server, err := web.Listen(ctx, addr, a.engine.Ready)
+	server, err := web.Listen(ctx, addr, a.engine.Ready, a.log)
 	var taken *net.OpError
 	switch {
 	case err == nil:

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -127,8 +128,11 @@ func (i *installing) places(cmd *cobra.Command) ([]string, error) {
 		if !cmd.Flags().Changed(given.flag) {
 			continue
 		}
-		if given.value == "" || strings.ContainsFunc(given.value, unicode.IsSpace) {
+		switch {
+		case given.value == "" || strings.ContainsFunc(given.value, unicode.IsSpace):
 			return nil, usagef("--%s %s can't be used: write it without blanks, or leave the flag out", given.flag, strconv.Quote(given.value))
+		case !printable(given.value):
+			return nil, usagef("--%s %s can't be used: %s", given.flag, strconv.Quote(given.value), writePrintable)
 		}
 		if given.place != "" && !slices.Contains(places, given.place) {
 			places = append(places, given.place)
@@ -149,11 +153,9 @@ func (i *installing) options(cfg *config.Config, version string) (*install.Optio
 			return nil, usagef("%s is the pod's own here: leave the %s out", key, origin)
 		}
 	}
-	if cfg.Origin("source.path") != originDefault {
-		o.Files.Path = path.Clean(filepath.ToSlash(cfg.Source.Path))
-		if !filepath.IsLocal(o.Files.Path) {
-			return nil, usagef("source.path %s doesn't lie in the repository or volume: write it relative to that, as in --source desired", cfg.Source.Path)
-		}
+	var err error
+	if o.Files.Path, err = filesPath(cfg); err != nil {
+		return nil, err
 	}
 	switch cfg.Origin("lease.namespace") {
 	case originDefault, "variable POD_NAMESPACE": // which the pod has one of its own of
@@ -167,6 +169,31 @@ func (i *installing) options(cfg *config.Config, version string) (*install.Optio
 	}
 	return o, nil
 }
+
+// filesPath is the directory in the repository or volume; "" is all of it. Of the
+// settings that the pod is told it is the only one that could have any text.
+func filesPath(cfg *config.Config) (string, error) {
+	if cfg.Origin("source.path") == originDefault {
+		return "", nil
+	}
+	directory := path.Clean(filepath.ToSlash(cfg.Source.Path))
+	switch {
+	case !printable(directory):
+		return "", usagef("source.path %s can't be used: %s", strconv.Quote(cfg.Source.Path), writePrintable)
+	case !filepath.IsLocal(directory):
+		return "", usagef("source.path %s doesn't lie in the repository or volume: write it relative to that, as in --source desired", cfg.Source.Path)
+	}
+	return directory, nil
+}
+
+// printable says whether a text is all characters that are seen: others YAML can't
+// hold, or they make a manifest read as other than it is.
+func printable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// writePrintable is what to do about a text that isn't printable.
+const writePrintable = "write it in UTF-8, without control characters and such that aren't seen"
 
 // off are the keys of the settings that are off and that rights depend on.
 func off(cfg *config.Config) []string {

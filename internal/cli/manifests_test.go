@@ -54,6 +54,10 @@ func TestManifests(t *testing.T) {
 			[]string{"image: example:5000/controller:v9\n", "claimName: mine\n", variable("SOURCE_PATH", "/files")}, []string{"--repo="}, ""},
 		"a host with a port": {"", nil, "--image example:5000/controller --host-path /srv",
 			[]string{"image: example:5000/controller:v1.2-3-gabc-dirty\n", "path: /srv\n"}, nil, ""},
+		"what isn't ASCII": {"", nil, "--image x --host-path /srv/저장소 --source=dépôt",
+			[]string{"path: /srv/저장소\n", variable("SOURCE_PATH", "/files/dépôt")}, nil, ""},
+		"what the kubelet would expand": {"", nil, "--image x --git-repo https://git.example.org/$$x --git-ref $(POD_NAMESPACE) --source=$(OUT)",
+			[]string{"--repo=https://git.example.org/$$$$x\n", "--ref=$$(POD_NAMESPACE)\n", variable("SOURCE_PATH", "/files/current/$$(OUT)")}, nil, ""},
 		"a digest": {"", nil, "--image example/controller@sha256:01 --claim mine",
 			[]string{"image: example/controller@sha256:01\n"}, nil, ""},
 		"settings of all places": {"log: {format: json}\nsource: {path: ./desired/}\n", []string{"WEBSERVICE_CONTROLLER_PRUNE_AFTER=1m"}, "--source-name=team --image x --claim y",
@@ -139,6 +143,44 @@ func TestBlanksInAFlag(t *testing.T) {
 		if e.code != 64 || e.stdout != "" || !strings.Contains(e.stderr, "write it without blanks") {
 			t.Errorf("%q: %+v", image, e)
 		}
+	}
+}
+
+// TestNotPrintable: what can't be seen is refused, and shown in the message so that it can.
+func TestNotPrintable(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ text, shown string }{
+		"carriage return":   {"/a\rb", `"/a\rb"`},
+		"vertical tab":      {"/a\vb", `"/a\vb"`},
+		"form feed":         {"/a\fb", `"/a\fb"`},
+		"escape":            {"/a\x1b[31mb", `"/a\x1b[31mb"`},
+		"delete":            {"/a\x7fb", `"/a\x7fb"`},
+		"next line":         {"/a\u0085b", `"/a\u0085b"`},
+		"line separator":    {"/a\u2028b", `"/a\u2028b"`},
+		"right to left":     {"/a\u202eb", `"/a\u202eb"`},
+		"not seen":          {"/a\u200bb", `"/a\u200bb"`},
+		"byte order mark":   {"/a\ufeffb", `"/a\ufeffb"`},
+		"not UTF-8":         {"/a\xffb", `"/a\xffb"`},
+		"half a surrogate":  {"/a\xed\xa0\x80b", `"/a\xed\xa0\x80b"`},
+		"cut off in a rune": {"/a\xe2\x80", `"/a\xe2\x80"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, flag := range []string{"--image=", "--git-repo=", "--git-ref=", "--claim=", "--host-path="} {
+				refusedText(t, manifestsIn(t, "", nil, flag+c.text), strings.TrimSuffix(flag, "=")+" "+c.shown+" can't be used: write it ")
+			}
+			path, shown := strings.TrimPrefix(c.text, "/"), strings.Replace(c.shown, "/", "", 1)
+			says := "source.path " + shown + " can't be used: write it in UTF-8"
+			refusedText(t, manifestsIn(t, "", nil, "--source="+path), says)
+			refusedText(t, manifestsIn(t, "", []string{"WEBSERVICE_CONTROLLER_SOURCE_PATH=" + path}), says)
+		})
+	}
+}
+
+func refusedText(t *testing.T, e ended, says string) {
+	t.Helper()
+	if e.code != 64 || e.stdout != "" || !strings.Contains(e.stderr, says) || strings.Count(e.stderr, "\n") != 1 {
+		t.Errorf("%+v, want %s", e, says)
 	}
 }
 

@@ -45,6 +45,7 @@ func decodeScalar(k kind, node *yaml.Node) (any, error) {
 	return value, err
 }
 
+// decodeNames is as strict as parseNames: only the empty list is one of no names.
 func decodeNames(node *yaml.Node) (any, error) {
 	var list []string
 	for _, item := range node.Content {
@@ -53,5 +54,9 @@ func decodeNames(node *yaml.Node) (any, error) {
 		}
 		list = append(list, item.Value)
 	}
-	return splitNames(strings.Join(list, ",")), nil
+	named := splitNames(strings.Join(list, ","))
+	if len(named) == 0 && len(list) > 0 {
+		return nil, fmt.Errorf("%q names nothing: write names, or leave it away", list)
+	}
+	return named, nil
 }

@@ -190,6 +190,9 @@ func TestAccepted(t *testing.T) {
 			place{file: "namespaces:\n  only: x,y\n"}, []string{"namespaces.only=x,y (config.yaml:2)"}},
 		"empty list": {
 			place{file: "namespaces:\n  only: [a]\n", environ: []string{"WEBSERVICE_CONTROLLER_NAMESPACES_ONLY="}}, nil},
+		"empty list in a flag": {
+			place{file: "namespaces:\n  only: [a]\n", args: []string{"--namespaces-only", ""}}, nil},
+		"empty list in a file": {place{file: "namespaces:\n  only: []\n"}, nil},
 		"empty address turns the server off": {
 			place{environ: []string{"WEBSERVICE_CONTROLLER_HTTP_ADDR="}},
 			[]string{"http.addr= (variable WEBSERVICE_CONTROLLER_HTTP_ADDR)"}},

@@ -52,11 +52,11 @@ func parseDuration(value string) (any, error) {
 	return d, nil
 }
 
-// parseNames refuses a list of nothing but commas: no name at all means every one, and
-// that isn't meant by a slip.
+// parseNames refuses a list of nothing but commas and blanks: no name at all means
+// every one, and that isn't meant by a slip. Only the empty text says it.
 func parseNames(value string) (any, error) {
 	list := splitNames(value)
-	if len(list) == 0 && strings.Contains(value, ",") {
+	if len(list) == 0 && value != "" {
 		return nil, fmt.Errorf("%q names nothing: write names with commas in between, or leave it away", value)
 	}
 	return list, nil

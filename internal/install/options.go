@@ -9,7 +9,8 @@ const Name = "webservice-controller"
 const GitSync = "git-sync"
 
 // Options say what one installation is like. The zero value isn't usable: Namespace
-// and SourceName have to be there. The text of each is taken as it is.
+// and SourceName have to be there. The text of each is taken as it is: nothing in it is expanded, by
+// the kubelet neither.
 type Options struct {
 	// Namespace is the one of the pod and of its ServiceAccount.
 	Namespace string

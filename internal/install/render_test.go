@@ -295,7 +295,7 @@ func TestTextsStayTexts(t *testing.T) {
 	}
 	env := d.Spec.Template.Spec.Containers[0].Env
 	for i, want := range o.Variables {
-		if got := env[len(env)-len(o.Variables)+i]; got.Name != want.Name || got.Value != want.Value {
+		if got := env[len(env)-len(o.Variables)+i]; got.Name != want.Name || expand(got.Value) != want.Value {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	}

@@ -49,18 +49,22 @@ func (o *Options) image(controller *yaml.Node) {
 // environment adds variables to the shipped ones, of which the first is the source.
 func (o *Options) environment(env *yaml.Node) {
 	source := object{env.Content[0]}
-	source.set(path.Join(source.text("value"), o.Files.Path), "value")
+	source.set(path.Join(source.text("value"), literal(o.Files.Path)), "value")
 	for _, v := range o.Variables {
-		env.Content = append(env.Content, mapping("name", v.Name, "value", v.Value))
+		env.Content = append(env.Content, mapping("name", v.Name, "value", literal(v.Value)))
 	}
 }
+
+// literal is what the kubelet makes value of. In arguments and variables it puts the
+// value of another variable in the place of $(NAME), and $ in the place of $$.
+func literal(value string) string { return strings.ReplaceAll(value, "$", "$$") }
 
 // repository says what git-sync clones.
 func (o *Options) repository(args *yaml.Node) {
 	for flag, value := range map[string]string{"--repo=": o.Files.Repository, "--ref=": o.Files.Ref} {
 		i := slices.IndexFunc(args.Content, func(n *yaml.Node) bool { return strings.HasPrefix(n.Value, flag) })
 		if value != "" && i >= 0 {
-			say(args.Content[i], flag+value)
+			say(args.Content[i], flag+literal(value))
 		}
 	}
 }

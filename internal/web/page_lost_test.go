@@ -11,7 +11,7 @@ import (
 // itself, and shows that one's state and nothing of the old one's.
 func TestPageOutlivesTheServer(t *testing.T) {
 	t.Parallel()
-	first, err := Listen(t.Context(), "127.0.0.1:0", ok)
+	first, err := Listen(t.Context(), "127.0.0.1:0", ok, silent())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestPageOutlivesTheServer(t *testing.T) {
 		shoot(p, map[bool]string{true: "lost-wide", false: "lost-phone"}[size == browser.Wide()])
 	}
 
-	second, err := Listen(t.Context(), first.Addr(), ok)
+	second, err := Listen(t.Context(), first.Addr(), ok, silent())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,8 @@
 // a request to the API server.
 //
 // While no page is open, a report that is published costs the storing of a pointer.
-// At most 64 pages are followed at once; one that reads too slowly is dropped.
+// At most 64 pages are followed at once; one that reads too slowly is dropped. At most
+// 256 connections are open at once; others wait until one of these is closed.
 package web
 
 import (
@@ -12,11 +13,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/net/netutil"
 
 	"labhub.io/webservice-controller/internal/report"
 )
@@ -50,18 +54,24 @@ type View interface {
 const (
 	headerTimeout = 5 * time.Second
 	writeTimeout  = 30 * time.Second
-	idleTimeout   = time.Minute
+	idleTimeout   = 15 * time.Second
 	shutdownGrace = 3 * time.Second
 )
 
+// maxConnections leaves the process file descriptors for its files and for the API
+// server, whatever clients do: 64 pages, and room for scrapes and probes.
+const maxConnections = 256
+
 // Listen takes addr, so that an address that can't be had is known at once.
-// ready is asked by /readyz; its error is the answer.
-func Listen(ctx context.Context, addr string, ready func() error) (*Server, error) {
+// ready is asked by /readyz; its error is the answer. What goes wrong with a
+// connection is told to log as a warning.
+func Listen(ctx context.Context, addr string, ready func() error, log *slog.Logger) (*Server, error) {
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("http.addr %s can't be listened on, choose another with --http-addr: %w", addr, err)
 	}
+	listener = netutil.LimitListener(listener, maxConnections)
 	s := &Server{listener: listener, ready: ready, hosts: hostsOf(listener.Addr()), ending: make(chan struct{})}
 	s.feed.latest, s.feed.view = s.latest.Load, s.view
 	s.http = &http.Server{
@@ -69,6 +79,8 @@ func Listen(ctx context.Context, addr string, ready func() error) (*Server, erro
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: 16 << 10,
+		// net/http's own would write to stderr, in another form and past our level.
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	s.http.RegisterOnShutdown(sync.OnceFunc(func() { close(s.ending) }))
 	return s, nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -18,7 +19,7 @@ import (
 // serve starts a server whose readiness is what ready says, until the test's end.
 func serve(t *testing.T, ready func() error) *Server {
 	t.Helper()
-	s, err := Listen(t.Context(), "127.0.0.1:0", ready)
+	s, err := Listen(t.Context(), "127.0.0.1:0", ready, silent())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,6 +74,9 @@ func ask(t *testing.T, s *Server, method, path string) answer {
 }
 
 func ok() error { return nil }
+
+// silent is for tests in which nothing goes wrong that is worth a word.
+func silent() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // TestRoutes: what is served, to which methods, and that nothing else is.
 func TestRoutes(t *testing.T) {
@@ -177,11 +181,12 @@ func TestTimeouts(t *testing.T) {
 	t.Parallel()
 	s := serve(t, ok)
 	h := s.http
-	for name, d := range map[string]time.Duration{
-		"header": h.ReadHeaderTimeout, "read": h.ReadTimeout, "write": h.WriteTimeout, "idle": h.IdleTimeout,
+	for name, c := range map[string]struct{ got, most time.Duration }{
+		"header": {h.ReadHeaderTimeout, time.Minute}, "read": {h.ReadTimeout, time.Minute},
+		"write": {h.WriteTimeout, time.Minute}, "idle": {h.IdleTimeout, 15 * time.Second},
 	} {
-		if d <= 0 || d > time.Minute {
-			t.Errorf("%s: %v", name, d)
+		if c.got <= 0 || c.got > c.most {
+			t.Errorf("%s: %v", name, c.got)
 		}
 	}
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.Addr())
@@ -203,12 +208,12 @@ func TestTimeouts(t *testing.T) {
 func TestListen(t *testing.T) {
 	t.Parallel()
 	s := serve(t, ok)
-	_, err := Listen(t.Context(), s.Addr(), ok)
+	_, err := Listen(t.Context(), s.Addr(), ok, silent())
 	var taken *net.OpError
 	if !errors.As(err, &taken) || !strings.Contains(err.Error(), s.Addr()) {
 		t.Errorf("a port that is taken: %v", err)
 	}
-	if _, err := Listen(t.Context(), "no port", ok); err == nil {
+	if _, err := Listen(t.Context(), "no port", ok, silent()); err == nil {
 		t.Error("an address that is none")
 	}
 }
@@ -217,7 +222,7 @@ func TestListen(t *testing.T) {
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	under, goOn := make(chan struct{}), make(chan struct{})
-	s, err := Listen(t.Context(), "127.0.0.1:0", func() error { close(under); <-goOn; return nil })
+	s, err := Listen(t.Context(), "127.0.0.1:0", func() error { close(under); <-goOn; return nil }, silent())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +253,7 @@ func TestShutdown(t *testing.T) {
 // TestShutdownBeforeServe gives the address back too.
 func TestShutdownBeforeServe(t *testing.T) {
 	t.Parallel()
-	s, err := Listen(t.Context(), "127.0.0.1:0", ok)
+	s, err := Listen(t.Context(), "127.0.0.1:0", ok, silent())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +263,7 @@ func TestShutdownBeforeServe(t *testing.T) {
 	if err := s.Serve(); err != nil {
 		t.Error(err)
 	}
-	again, err := Listen(t.Context(), s.Addr(), ok)
+	again, err := Listen(t.Context(), s.Addr(), ok, silent())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -162,7 +162,7 @@ func TestStream(t *testing.T) {
 // TestStreamOutlivesTheLimits: what bounds short answers doesn't end a stream.
 func TestStreamOutlivesTheLimits(t *testing.T) {
 	t.Parallel()
-	s, err := Listen(t.Context(), "127.0.0.1:0", ok)
+	s, err := Listen(t.Context(), "127.0.0.1:0", ok, silent())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +316,7 @@ func (w *stuckWriter) Write(p []byte) (int, error) {
 // TestShutdownEndsStreams at once, and says so.
 func TestShutdownEndsStreams(t *testing.T) {
 	t.Parallel()
-	s, err := Listen(t.Context(), "127.0.0.1:0", ok)
+	s, err := Listen(t.Context(), "127.0.0.1:0", ok, silent())
 	if err != nil {
 		t.Fatal(err)
 	}
