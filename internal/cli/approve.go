@@ -87,7 +87,7 @@ func unknownDigest(r *report.Report, words *approvals) error {
 		return advised(fmt.Errorf("no deletions are held under that digest: what is held now, %s, is approved by: %s",
 			plural(n, "deletion"), command), command)
 	case n > 0:
-		return fmt.Errorf("%s held, and approval can't help: mend the reason, which for %s/%s is: %s",
+		return fmt.Errorf("%s held, and approval can't help: they go on when the reason is gone, which for %s/%s is: %s",
 			are(n, "deletion"), r.Held[0].Namespace, r.Held[0].Name, r.Held[0].Reason)
 	case r.Role == report.RoleStandby:
 		return fmt.Errorf("this controller stands by and holds nothing: approve with the out directory of %s", r.Holder)
