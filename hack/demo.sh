@@ -42,8 +42,8 @@ hint_when_settled() {
   grep -qs '"converged": true' "$dir/out/reconcile-report.json" || so='Not all is as desired/ says; the lines above tell why.'
   cat <<TEXT
 
-$so Open the page at the address behind "serving http",
-or look from another terminal:
+$so
+Open the page at the address behind "serving http", or, in another terminal:
 
   export KUBECONFIG=$dir/kubeconfig
   bin/labcluster kubectl get webservices -A
