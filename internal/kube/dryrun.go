@@ -88,18 +88,7 @@ func (c *Cluster) tryPatch(ctx context.Context, key plan.Key, kind types.PatchTy
 }
 
 func (c *Cluster) tryAdopt(ctx context.Context, key plan.Key, step *plan.Step) (plan.Live, error) {
-	ws, err := c.write.webservices(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
-	if err != nil {
-		return plan.Live{}, err
-	}
-	if ws.UID != step.UID || ws.ResourceVersion != step.ResourceVersion {
-		return plan.Live{}, &plan.Failure{Class: plan.Outdated, Phrase: "the object has changed meanwhile"}
-	}
-	entries, err := adopted(ws.ManagedFields)
-	if err != nil {
-		return plan.Live{}, err
-	}
-	body, err := managersBody(ws.ResourceVersion, entries)
+	body, err := c.adoption(ctx, key, step)
 	if err != nil {
 		return plan.Live{}, err
 	}
